@@ -1,0 +1,45 @@
+# Everything a person types. Each target installs what it needs into .venv, at the versions of requirements.lock.
+
+PYTHON ?= python3
+BIN := .venv/bin
+# At these sizes one BLAS thread is faster, and the same bits come out every time.
+export OPENBLAS_NUM_THREADS := 1
+export OMP_NUM_THREADS := 1
+
+.PHONY: install serve test check bench demo lock clean
+
+install: .venv/installed
+
+.venv/installed: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Holdfast needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Say which: make PYTHON=..."; exit 2; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+serve: install
+	@echo "not yet: the HTTP service is the next milestone (README, status). 'make demo' shows the learners." >&2
+	@exit 1
+
+test: check
+	$(BIN)/pytest
+
+check: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: install
+	$(BIN)/python -m tests.benchmarks all
+
+demo: install
+	$(BIN)/python -m tests.benchmarks demo
+
+# Needs uv. Names, versions and hashes only, for every platform and Python the project supports.
+lock:
+	uv pip compile pyproject.toml --extra dev --universal --fork-strategy fewest --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-emit-find-links --no-annotate --no-header --output-file requirements.lock
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
