@@ -1,0 +1,124 @@
+"""Weighted ridge regression on a feature map: the engine of every class that is linear in its parameters.
+
+| symbol | name here | meaning |
+|--------|-----------|---------|
+| Λ      | —         | λI + Σ φφᵀ/σ², never stored |
+| S      | `root`    | the one owner of the truth: a square root of the inverse, S Sᵀ = Λ⁻¹ |
+| θ̂      | `theta`   | the weighted ridge solution |
+| ln det | `log_det` | ln det(Λ)/det(λI) |
+
+Why a square root of the inverse, updated by Potter's rule (1963), and no periodic refresh: b² = ‖Sᵀφ‖² cannot
+become negative, and its error grows with the square root of Λ's condition number. After 10⁶ updates at condition
+number 10⁷ it agrees with extended precision a thousand times better than a fresh double-precision Cholesky
+factorisation of Λ does (`make bench`), so there is nothing a refresh could improve.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg.blas import dger
+
+from holdfast.arrays import Array
+from holdfast.functions.protocol import Seen, Weigh
+
+
+class RidgeState(NamedTuple):
+    """What a ridge regression has learned."""
+
+    basis: Array  # whatever the feature map needs and must outlive the process; (0,) if nothing
+    root: Array  # (m, m)
+    theta: Array  # (m,)
+    log_det: float
+
+
+class Step(NamedTuple):
+    """A rank-one update, worked out but not yet written into any array."""
+
+    gain: Array  # (m,) Λ⁻¹φ
+    whitened: Array  # (m,) Sᵀφ
+    mean: float
+    width_squared: float
+
+
+def look(root: Array, theta: Array, phi: Array) -> Step:
+    """Everything about φ that needs a pass over `root`."""
+    whitened = phi @ root
+    return Step(root @ whitened, whitened, float(phi @ theta), float(whitened @ whitened))
+
+
+def fold(root: Array, theta: Array, step: Step, residual: float, weight: float) -> float:
+    """Add φ with this weight, in place. Returns the growth of ln det Λ."""
+    growth = 1.0 + weight * step.width_squared
+    # Potter: S ← S − w/(g + √g) · (Λ⁻¹φ)(Sᵀφ)ᵀ with g = 1 + w‖Sᵀφ‖². `root.T` is the same memory in BLAS's order.
+    dger(-weight / (growth + math.sqrt(growth)), step.whitened, step.gain, a=root.T, overwrite_a=True)
+    # θ̂ ← θ̂ + Λ_new⁻¹ φ w (y − f̂)   (eqn:weighted_regression, one step)
+    theta += step.gain * (weight * residual / growth)
+    return math.log(growth)
+
+
+def widths(root: Array, phi: Array) -> Array:
+    """b(z) = ‖φ‖_{Λ⁻¹} = ‖Sᵀφ‖ for each row of `phi` (n, m)."""
+    whitened = phi @ root
+    squared: Array = np.einsum("ij,ij->i", whitened, whitened)
+    return np.sqrt(squared, out=squared)
+
+
+@dataclass(frozen=True)
+class RidgeOnFeatures:
+    """f(z) = θᵀψ(z) for a feature map ψ of m features with ‖ψ(z)‖ ≤ 1 on the unit ball."""
+
+    dimension: int
+    ridge: float = 1.0
+    norm: float = 1.0
+
+    @property
+    def parameters(self) -> int:
+        return self.dimension
+
+    @property
+    def prior_width(self) -> float:
+        return 1.0
+
+    def init_basis(self) -> Array:
+        """What the feature map needs to keep."""
+        return np.empty(0)
+
+    def lift(self, basis: Array, x: Array) -> Array:
+        """ψ: `(n, d)` → `(n, m)`, or `(d,)` → `(m,)`."""
+        return x
+
+    def init(self) -> RidgeState:
+        m = self.parameters
+        return RidgeState(self.init_basis(), np.eye(m) / math.sqrt(self.ridge), np.zeros(m), 0.0)
+
+    def evaluate(self, state: RidgeState, x: Array) -> tuple[Array, Array]:
+        phi = self.lift(state.basis, x)
+        return phi @ state.theta, widths(state.root, phi)
+
+    def optimism(self, state: RidgeState, x: Array, beta: float) -> tuple[Array, Array]:
+        phi = self.lift(state.basis, x)
+        return phi @ state.theta, beta * widths(state.root, phi)
+
+    def observe(
+        self, state: RidgeState, x: Array, y: float, weigh: Weigh, donate: bool = False
+    ) -> tuple[RidgeState, Seen]:
+        basis, root, theta, log_det = state
+        if not donate:
+            root, theta = root.copy(), theta.copy()
+        step = look(root, theta, self.lift(basis, x))
+        width = math.sqrt(step.width_squared)
+        weight = weigh(width)
+        log_det += fold(root, theta, step, y - step.mean, weight)
+        return RidgeState(basis, root, theta, log_det), Seen(step.mean, width, weight)
+
+    def confine(self, state: RidgeState, beta: float) -> RidgeState:
+        return state
+
+    def log_complexity(self, state: RidgeState) -> float:
+        return state.log_det
+
+    def log_covering(self, gamma: float) -> float:
+        # A ball of radius B in m dimensions has a γ-cover of (1 + 2B/γ)^m points.
+        return self.parameters * math.log1p(2.0 * self.norm / gamma)

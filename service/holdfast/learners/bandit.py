@@ -1,0 +1,129 @@
+"""CR-Eluder-UCB (Algorithm 1, alg:ucb_nonlinear_bandit) as a pure fold: decide, and update.
+
+Invariants
+1. A decision depends on the state, the candidates and the position only; `default_rng((seed, position))` repeats it.
+2. An update depends on the state and on what the log holds of the decision: its features and its reward. Nothing is
+   remembered from decision time, so a late or reordered reward is as good as any other.
+3. The weight comes from the uncertainty at the moment of learning, before the point is added.
+4. α never falls (see `radius.py`), so α·ζ̄·b(z) bounds what ζ̄ units of corruption did to f̂(z), at any time.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from holdfast.arrays import Array
+from holdfast.errors import InvalidInput
+from holdfast.functions.protocol import FunctionClass, State
+from holdfast.learners.noise import EstimatedNoise, GivenNoise, NoiseState
+from holdfast.learners.radius import Radius
+from holdfast.learners.weighting import weight_of
+
+SCORE_MAX = 1.0  # rewards are scaled to [0, 1], so no function of the class is worth more
+
+
+class BanditState(NamedTuple):
+    """What must be carried on. `alpha` weighs the next reward, `beta` makes the next decision."""
+
+    function: Any
+    noise: NoiseState
+    rounds: int
+    potential: float  # Σ D², the eluder potential so far
+    alpha: float
+    beta: float
+
+
+class Decision(NamedTuple):
+    """The full ranking. All arrays are in the order of the candidates given; `order` lists them best first."""
+
+    chosen: int
+    order: npt.NDArray[np.intp]
+    mean: Array
+    bonus: Array
+    score: Array
+    probability: Array
+
+
+class Info(NamedTuple):
+    """What one update is worth reporting as; nothing here is needed to go on."""
+
+    weight: float
+    uncertainty: float  # b(z) before the point was added
+    d_squared: float  # D², def:wdim_bandit
+    residual: float  # reward minus what was expected
+
+
+@dataclass(frozen=True)
+class Bandit(Generic[State]):
+    """A corruption-robust optimistic learner over any function class."""
+
+    function: FunctionClass[State]
+    radius: Radius
+    noise: GivenNoise | EstimatedNoise
+    seed: int = 0
+    exploration_floor: float = 0.0
+
+    def init(self) -> BanditState:
+        function, noise = self.function.init(), self.noise.init()
+        alpha, beta = self.radius.confidence(
+            self.noise.level_of(noise), self.function.log_complexity(function), alpha_before=0.0
+        )
+        return BanditState(self.function.confine(function, beta), noise, 0, 0.0, alpha, beta)
+
+    def decide(self, state: BanditState, options: Array, position: int) -> Decision:
+        """Rank the rows of `options` (K, d); `position` is the decision's place in the log."""
+        mean, bonus = self.function.optimism(state.function, options, state.beta)
+        score = np.minimum(mean + bonus, SCORE_MAX)  # eqn:confidence_set_mdp: 1 ∧ (f̂ + βb)
+        order = (-score).argsort(kind="stable")
+        if _tied(order, score):  # the normal case early on, at the cap: the larger bonus goes first
+            order = np.lexsort((-bonus, -score))
+        if self.exploration_floor or _tied(order, score, bonus):
+            return self._decide_by_lot(mean, bonus, score, position)
+        probability = np.zeros(len(score))
+        probability[order[0]] = 1.0
+        return Decision(int(order[0]), order, mean, bonus, score, probability)
+
+    def update(self, state: BanditState, phi: Array, reward: float, donate: bool = False) -> tuple[BanditState, Info]:
+        """Learn that `phi` (d,) earned `reward` in [0, 1]. With `donate` the old arrays may be overwritten."""
+        if not 0.0 <= reward <= 1.0:  # true for NaN too
+            raise InvalidInput("/value", "must be scaled to [0, 1]")
+        alpha = state.alpha
+        function, seen = self.function.observe(
+            state.function, phi, reward, lambda width: weight_of(width, alpha), donate
+        )
+        mean, width, weight = seen
+        residual = reward - mean
+        noise = self.noise.update(state.noise, residual, width)
+        alpha, beta = self.radius.confidence(self.noise.level_of(noise), self.function.log_complexity(function), alpha)
+        function = self.function.confine(function, beta)
+        d_squared = min(1.0, weight * width * width)  # D = 1 ∧ b/σ
+        potential = state.potential + d_squared
+        new = BanditState(function, noise, state.rounds + 1, potential, alpha, beta)
+        return new, Info(weight, width, d_squared, residual)
+
+    def _decide_by_lot(self, mean: Array, bonus: Array, score: Array, position: int) -> Decision:
+        """Ties go to the larger bonus, then to the seeded generator; the floor mixes in a uniform choice."""
+        rng = np.random.default_rng((self.seed, position))
+        order = np.lexsort((rng.random(len(score)), -bonus, -score))
+        first = order[0]
+        tied = (score == score[first]) & (bonus == bonus[first])
+        probability = np.zeros(len(score))
+        if not self.exploration_floor:
+            probability[first] = 1.0
+            return Decision(int(first), order, mean, bonus, score, probability)
+        probability += self.exploration_floor / len(score)
+        probability[tied] += (1.0 - self.exploration_floor) / tied.sum()
+        if rng.random() < self.exploration_floor:
+            order = _moved_to_front(order, int(rng.integers(len(score))))
+        return Decision(int(order[0]), order, mean, bonus, score, probability)
+
+
+def _tied(order: npt.NDArray[np.intp], *keys: Array) -> bool:
+    """Whether the first two in order are equal by every key."""
+    return len(order) > 1 and all(key[order[0]] == key[order[1]] for key in keys)
+
+
+def _moved_to_front(order: npt.NDArray[np.intp], index: int) -> npt.NDArray[np.intp]:
+    return np.concatenate([[index], order[order != index]])

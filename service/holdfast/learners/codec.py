@@ -1,0 +1,97 @@
+"""State ↔ bytes: versioned, checksummed, never pickle, and without a clock, so equal states give equal bytes.
+
+    magic (8 bytes) | version (u16) | SHA-256 of the body (32 bytes) | body
+
+The body is one safetensors file: a JSON header and raw little-endian arrays, one per leaf of the state under its
+dotted path (`function.root`, `noise.mass`, …). The types come from the learner that reads, never from the file.
+"""
+
+import hashlib
+import struct
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from holdfast.errors import DamagedState, MismatchedState, UnknownVersion
+
+MAGIC = b"HOLDFAST"
+VERSION = 1
+_PREFIX = struct.Struct("<8sH32s")
+
+StateT = TypeVar("StateT", bound=tuple[Any, ...])
+Leaf = npt.NDArray[Any]
+
+
+def encode(state: tuple[Any, ...]) -> bytes:
+    """The state as a file."""
+    body = save({path: np.asarray(leaf, order="C") for path, leaf in _leaves(state)})
+    return _PREFIX.pack(MAGIC, VERSION, hashlib.sha256(body).digest()) + body
+
+
+def decode(data: bytes, like: StateT) -> StateT:
+    """The state in a file, for the learner whose fresh state is `like`."""
+    leaves = _load(_verified_body(data))
+    expected = {path: _signature(leaf) for path, leaf in _leaves(like)}
+    if {path: _signature(leaf) for path, leaf in leaves.items()} != expected:
+        raise MismatchedState("the state belongs to a learner of another shape")
+    if not all(np.isfinite(leaf).all() for path, leaf in leaves.items() if path not in _UNBOUNDED):
+        raise DamagedState("the state holds numbers that are not finite")
+    rebuilt: StateT = _rebuild(like, leaves, "")
+    return rebuilt
+
+
+_UNBOUNDED = {"alpha"}  # infinite when nothing is insured
+
+
+def _verified_body(data: bytes) -> bytes:
+    if len(data) < _PREFIX.size:
+        raise DamagedState("the state is shorter than its own header")
+    magic, version, digest = _PREFIX.unpack_from(data)
+    if magic != MAGIC:
+        raise DamagedState("this is not a Holdfast state")
+    if version != VERSION:
+        raise UnknownVersion(f"the state has format version {version}; this release reads version {VERSION}")
+    body = data[_PREFIX.size :]
+    if hashlib.sha256(body).digest() != digest:
+        raise DamagedState("the state's checksum does not match its content")
+    return body
+
+
+def _load(body: bytes) -> dict[str, Leaf]:
+    try:
+        return load(body)
+    except (SafetensorError, KeyError, ValueError):
+        raise DamagedState("the state's content cannot be read") from None
+
+
+def _leaves(node: Any, path: str = "") -> Iterator[tuple[str, Leaf]]:
+    """Every array and number of a state with its dotted path."""
+    if not isinstance(node, tuple):
+        yield path, np.asarray(node)
+        return
+    for name, child in zip(_fields(node), node, strict=True):
+        yield from _leaves(child, f"{path}.{name}" if path else name)
+
+
+def _rebuild(like: Any, leaves: dict[str, Leaf], path: str) -> Any:
+    """The same tree as `like`, with the leaves of the file; numbers become Python numbers again."""
+    if not isinstance(like, tuple):
+        return leaves[path].copy() if isinstance(like, np.ndarray) else leaves[path].item()
+    children = (
+        _rebuild(child, leaves, f"{path}.{name}" if path else name)
+        for name, child in zip(_fields(like), like, strict=True)
+    )
+    return type(like)(*children)
+
+
+def _fields(node: tuple[Any, ...]) -> tuple[str, ...]:
+    names: tuple[str, ...] = node._fields  # type: ignore[attr-defined]  # states are NamedTuples
+    return names
+
+
+def _signature(leaf: Leaf) -> tuple[str, tuple[int, ...]]:
+    return leaf.dtype.str, leaf.shape

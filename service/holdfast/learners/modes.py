@@ -1,0 +1,36 @@
+"""What a learner's mode changes, as pure functions around the learner.
+
+- `online`: decide and learn.
+- `shadow`: answer the first candidate, as the caller's own system would have, and learn from it.
+- `frozen`: decide, learn nothing.
+"""
+
+from typing import Any, Literal
+
+import numpy as np
+
+from holdfast.arrays import Array
+from holdfast.learners.bandit import Bandit, BanditState, Decision, Info
+
+Mode = Literal["online", "shadow", "frozen"]
+
+
+def decide(mode: Mode, bandit: Bandit[Any], state: BanditState, options: Array, position: int) -> Decision:
+    """The decision this mode answers with. In shadow mode the ranking still says what online would have preferred."""
+    decision = bandit.decide(state, options, position)
+    return _first(decision) if mode == "shadow" else decision
+
+
+def update(
+    mode: Mode, bandit: Bandit[Any], state: BanditState, phi: Array, reward: float, donate: bool = False
+) -> tuple[BanditState, Info | None]:
+    """The state after a reward; no `Info` means that nothing was learned."""
+    if mode == "frozen":
+        return state, None
+    return bandit.update(state, phi, reward, donate)
+
+
+def _first(decision: Decision) -> Decision:
+    probability = np.zeros(len(decision.probability))
+    probability[0] = 1.0
+    return decision._replace(chosen=0, probability=probability)
