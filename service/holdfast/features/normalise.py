@@ -1,0 +1,31 @@
+"""Into the unit ball, where the paper's bounds are stated."""
+
+from typing import Literal
+
+import numpy as np
+
+from holdfast.arrays import Array
+from holdfast.errors import InvalidInput
+
+Normalisation = Literal["clip", "unit", "none"]
+LENGTH_SLACK = 1e-9  # a caller's own rounding
+
+
+def normalise(phi: Array, how: Normalisation) -> Array:
+    """Scale each row of `phi` (K, d).
+
+    `clip` shortens rows longer than 1, `unit` makes every non-zero row 1 long, `none` trusts the caller and refuses a
+    longer row.
+
+    >>> normalise(np.array([[3.0, 4.0], [0.3, 0.4]]), "clip").tolist()
+    [[0.6, 0.8], [0.3, 0.4]]
+    """
+    squared: Array = np.einsum("ij,ij->i", phi, phi)
+    length: Array = np.sqrt(squared)
+    if how == "none":
+        if length.size and length.max() > 1.0 + LENGTH_SLACK:
+            index = int(length.argmax())
+            raise InvalidInput(f"/actions/{index}", "features must lie in the unit ball (normalise is none)")
+        return phi
+    divisor = np.maximum(length, 1.0) if how == "clip" else np.where(length > 0.0, length, 1.0)
+    return phi / divisor[:, None]
