@@ -1,0 +1,77 @@
+import math
+from typing import Any
+
+import pytest
+
+from holdfast.errors import InvalidConfiguration
+from holdfast.functions import CLASSES, Fourier, KernelRidge
+from holdfast.learners import BanditSpec, build_bandit
+from holdfast.learners.noise import EstimatedNoise, GivenNoise
+
+
+def test_every_function_kind_can_be_built_by_name() -> None:
+    for kind in CLASSES:
+        extra: dict[str, Any] = {"finite": {"candidates": ((0.1,), (0.2,))}, "tabular": {"cells": 5}}.get(kind, {})
+        bandit = build_bandit(BanditSpec(dimension=1, function={"kind": kind, **extra}))
+        assert type(bandit.function) is CLASSES[kind]
+
+
+def test_parameters_reach_the_function_and_its_kernel() -> None:
+    description = {"kind": "kernel", "kernel": "matern", "length_scale": 0.3, "smoothness": 1.5, "core_size": 50}
+    function = build_bandit(BanditSpec(dimension=2, function=description)).function
+    assert isinstance(function, KernelRidge)
+    assert (function.kernel.kind, function.kernel.length_scale, function.core_size) == ("matern", 0.3, 50)
+    fourier = build_bandit(BanditSpec(dimension=2, function={"kind": "fourier", "length_scale": 0.2})).function
+    assert isinstance(fourier, Fourier)
+    assert fourier.kernel.length_scale == 0.2
+
+
+def test_auto_budget_is_the_root_of_the_horizon_but_no_more_than_the_premium_pays_for() -> None:
+    rich = build_bandit(BanditSpec(dimension=2, horizon=1_000_000))
+    poor = build_bandit(BanditSpec(dimension=100, horizon=10_000, premium=0.02))
+    assert rich.radius.budget == math.sqrt(1_000_000)
+    assert poor.radius.budget == 0.02 * 10_000 / 100
+
+
+def test_noise_is_estimated_unless_given() -> None:
+    assert isinstance(build_bandit(BanditSpec(dimension=2)).noise, EstimatedNoise)
+    assert build_bandit(BanditSpec(dimension=2, noise=0.3)).noise == GivenNoise(0.3)
+
+
+def test_the_theory_radius_sets_ridge_and_radius_from_the_covering_number() -> None:
+    bandit = build_bandit(BanditSpec(dimension=3, radius="theory", budget=10.0, horizon=1_000))
+    log_covering = bandit.function.log_covering(1.0 / (1_000 * 10.0))
+    assert bandit.function.ridge == log_covering
+    assert bandit.init().alpha == math.sqrt(log_covering) / 10.0
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"dimension": 0},
+        {"horizon": 0},
+        {"confidence": 0.0},
+        {"confidence": 1.0},
+        {"premium": 0.0},
+        {"premium": 1.5},
+        {"budget": -1.0},
+        {"budget": math.inf},
+        {"budget": math.nan},
+        {"noise": 0.0},
+        {"noise": 0.6},
+        {"noise": math.nan},
+        {"exploration_floor": -0.1},
+        {"exploration_floor": 1.1},
+        {"radius": "guess"},
+        {"seed": -1},
+        {"function": {"kind": "forest"}},
+        {"function": {}},
+        {"function": {"kind": "linear", "depth": 3}},
+        {"function": {"kind": "kernel", "kernel": "cubic"}},
+        {"function": {"kind": "finite", "candidates": ((0.1,),)}},
+        {"function": {"kind": "tabular", "cells": 5}},
+    ],
+)
+def test_a_description_that_makes_no_sense_is_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(InvalidConfiguration):
+        build_bandit(BanditSpec(**{"dimension": 2, **changes}))
