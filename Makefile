@@ -6,7 +6,7 @@ BIN := .venv/bin
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
-.PHONY: install serve test check bench demo lock clean
+.PHONY: install serve test check bench bench-record demo lock clean
 
 install: .venv/installed
 
@@ -32,6 +32,10 @@ check: install
 
 bench: install
 	$(BIN)/python -m tests.benchmarks all
+
+# The same, written into BENCHMARKS.md and the README.
+bench-record: install
+	$(BIN)/python -m tests.benchmarks all --record
 
 demo: install
 	$(BIN)/python -m tests.benchmarks demo

@@ -1,11 +1,6 @@
-"""One BLAS thread before numpy is imported (as `make` does), and a Hypothesis profile without deadlines."""
+"""Hypothesis without deadlines and with the same examples every time."""
 
-import os
-
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
-
-from hypothesis import settings  # noqa: E402  # must come after the variables
+from hypothesis import settings
 
 settings.register_profile("holdfast", deadline=None, derandomize=True)
 settings.load_profile("holdfast")

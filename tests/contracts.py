@@ -23,7 +23,7 @@ from holdfast.functions import (
 )
 from holdfast.functions.protocol import Weigh
 from holdfast.learners import codec
-from holdfast.learners.weighting import weight_of
+from holdfast.learners.weighting import weigh_with
 
 ROUNDS = 120
 
@@ -94,9 +94,7 @@ def folded(function: FunctionClass[Any], x: Array, y: Array, weigh: Weigh, donat
     return state
 
 
-def robust(width: float) -> float:
-    """A weight rule that down-weights some points and not others."""
-    return weight_of(width, alpha=0.4)
+robust = weigh_with(alpha=0.4)  # down-weights some points and not others
 
 
 def _data(case: Case, seed: int = 5, count: int = ROUNDS) -> tuple[Array, Array]:
@@ -262,7 +260,7 @@ def check_the_bias_bound_against_the_worst_adversary(case: Case) -> None:
         return
     alpha, budget, count = 0.3, 4.0, 60
     x, y = _data(case, count=count)
-    weigh = lambda width: weight_of(width, alpha)  # noqa: E731
+    weigh = weigh_with(alpha)
     clean = folded(case.function, x, y, weigh)
     probes = points(case.function, 6, seed=10)
     mean, width = case.function.evaluate(clean, probes)

@@ -311,6 +311,14 @@ def test_equal_candidates_are_chosen_evenly_and_reproducibly() -> None:
     assert min(Counter(chosen).values()) > 430
 
 
+def test_candidates_that_only_rounding_tells_apart_are_chosen_evenly() -> None:
+    """The same context in another block of a wide row: the sums are made in another order."""
+    bandit = build_bandit(BanditSpec(dimension=35, budget=0))
+    options = np.kron(np.eye(5), np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.1])) / 1.0001
+    chosen = Counter(bandit.decide(bandit.init(), options, position).chosen for position in range(1_000))
+    assert min(chosen.values()) > 140
+
+
 def test_another_seed_breaks_ties_another_way() -> None:
     one, other = _bandit(seed=1), _bandit(seed=2)
     choices = [[b.decide(b.init(), np.eye(4), p).chosen for p in range(50)] for b in (one, other)]

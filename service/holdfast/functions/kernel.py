@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.blas import ddot
 
 from holdfast.arrays import Array
 from holdfast.functions import ridge as regression
@@ -125,10 +126,10 @@ class KernelRidge:
     def _absorb(self, state: CoreSetState, psi: Array, y: float, weight: float) -> CoreSetState:
         """The regression step on the coordinates in use, in place."""
         m = len(psi)
-        root = np.ascontiguousarray(state.root[:m, :m])
-        theta = state.theta[:m]
-        step = regression.look(root, theta, psi)
-        growth = regression.fold(root, theta, step, y - step.mean, weight)
+        root, theta = np.ascontiguousarray(state.root[:m, :m]), state.theta[:m]
+        whitened = psi.dot(root)
+        squared, residual = ddot(whitened, whitened), y - ddot(psi, theta)
+        growth = regression.fold(root, theta, whitened, squared, residual, weight)
         state.root[:m, :m] = root
         return state._replace(log_det=state.log_det + growth)
 

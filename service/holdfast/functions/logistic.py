@@ -14,6 +14,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg.blas import ddot
 from scipy.special import expit
 
 from holdfast.arrays import Array
@@ -60,10 +61,11 @@ class Logistic:
         score = max(-self.norm, min(self.norm, float(x @ theta)))
         mean = 1.0 / (1.0 + math.exp(-score))
         # Newton on (y − μ(θᵀφ))²: the gradient direction of the prediction is μ'φ.
-        step = regression.look(root, theta, x * (mean * (1.0 - mean)))
-        width = math.sqrt(step.width_squared)
+        whitened = (x * (mean * (1.0 - mean))).dot(root)
+        squared = ddot(whitened, whitened)
+        width = math.sqrt(squared)
         weight = weigh(width)
-        log_det += regression.fold(root, theta, step, y - mean, weight)
+        log_det += regression.fold(root, theta, whitened, squared, y - mean, weight)
         return RidgeState(basis, root, theta, log_det), Seen(mean, width, weight)
 
     def confine(self, state: RidgeState, beta: float) -> RidgeState:

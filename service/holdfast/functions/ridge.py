@@ -9,8 +9,10 @@
 
 Why a square root of the inverse, updated by Potter's rule (1963), and no periodic refresh: b² = ‖Sᵀφ‖² cannot
 become negative, and its error grows with the square root of Λ's condition number. After 10⁶ updates at condition
-number 10⁷ it agrees with extended precision a thousand times better than a fresh double-precision Cholesky
+number 10⁷ it agrees with extended precision hundreds of times better than a fresh double-precision Cholesky
 factorisation of Λ does (`make bench`), so there is nothing a refresh could improve.
+
+`.dot`, `vecdot` and BLAS's `ddot` instead of `@` and `einsum`: at these sizes the call is most of the cost.
 """
 
 import math
@@ -18,7 +20,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.blas import dger
+from scipy.linalg.blas import ddot, dger
 
 from holdfast.arrays import Array
 from holdfast.functions.protocol import Seen, Weigh
@@ -33,35 +35,21 @@ class RidgeState(NamedTuple):
     log_det: float
 
 
-class Step(NamedTuple):
-    """A rank-one update, worked out but not yet written into any array."""
-
-    gain: Array  # (m,) Λ⁻¹φ
-    whitened: Array  # (m,) Sᵀφ
-    mean: float
-    width_squared: float
-
-
-def look(root: Array, theta: Array, phi: Array) -> Step:
-    """Everything about φ that needs a pass over `root`."""
-    whitened = phi @ root
-    return Step(root @ whitened, whitened, float(phi @ theta), float(whitened @ whitened))
-
-
-def fold(root: Array, theta: Array, step: Step, residual: float, weight: float) -> float:
-    """Add φ with this weight, in place. Returns the growth of ln det Λ."""
-    growth = 1.0 + weight * step.width_squared
-    # Potter: S ← S − w/(g + √g) · (Λ⁻¹φ)(Sᵀφ)ᵀ with g = 1 + w‖Sᵀφ‖². `root.T` is the same memory in BLAS's order.
-    dger(-weight / (growth + math.sqrt(growth)), step.whitened, step.gain, a=root.T, overwrite_a=True)
+def fold(root: Array, theta: Array, whitened: Array, width_squared: float, residual: float, weight: float) -> float:
+    """Add φ with this weight, in place, given `whitened` = Sᵀφ. Returns the growth of ln det Λ."""
+    gain = root.dot(whitened)  # Λ⁻¹φ
+    growth = 1.0 + weight * width_squared
+    # Potter: S ← S − w/(g + √g) · (Λ⁻¹φ)(Sᵀφ)ᵀ with g = 1 + w·b². `root.T` is the same memory in BLAS's order.
+    dger(-weight / (growth + math.sqrt(growth)), whitened, gain, a=root.T, overwrite_a=True)
     # θ̂ ← θ̂ + Λ_new⁻¹ φ w (y − f̂)   (eqn:weighted_regression, one step)
-    theta += step.gain * (weight * residual / growth)
+    theta += gain * (weight * residual / growth)
     return math.log(growth)
 
 
 def widths(root: Array, phi: Array) -> Array:
     """b(z) = ‖φ‖_{Λ⁻¹} = ‖Sᵀφ‖ for each row of `phi` (n, m)."""
-    whitened = phi @ root
-    squared: Array = np.einsum("ij,ij->i", whitened, whitened)
+    whitened = phi.dot(root)
+    squared: Array = np.vecdot(whitened, whitened)
     return np.sqrt(squared, out=squared)
 
 
@@ -95,11 +83,11 @@ class RidgeOnFeatures:
 
     def evaluate(self, state: RidgeState, x: Array) -> tuple[Array, Array]:
         phi = self.lift(state.basis, x)
-        return phi @ state.theta, widths(state.root, phi)
+        return phi.dot(state.theta), widths(state.root, phi)
 
     def optimism(self, state: RidgeState, x: Array, beta: float) -> tuple[Array, Array]:
         phi = self.lift(state.basis, x)
-        return phi @ state.theta, beta * widths(state.root, phi)
+        return phi.dot(state.theta), beta * widths(state.root, phi)
 
     def observe(
         self, state: RidgeState, x: Array, y: float, weigh: Weigh, donate: bool = False
@@ -107,11 +95,13 @@ class RidgeOnFeatures:
         basis, root, theta, log_det = state
         if not donate:
             root, theta = root.copy(), theta.copy()
-        step = look(root, theta, self.lift(basis, x))
-        width = math.sqrt(step.width_squared)
+        phi = self.lift(basis, x)
+        whitened = phi.dot(root)
+        squared = ddot(whitened, whitened)
+        mean, width = ddot(phi, theta), math.sqrt(squared)
         weight = weigh(width)
-        log_det += fold(root, theta, step, y - step.mean, weight)
-        return RidgeState(basis, root, theta, log_det), Seen(step.mean, width, weight)
+        log_det += fold(root, theta, whitened, squared, y - mean, weight)
+        return RidgeState(basis, root, theta, log_det), Seen(mean, width, weight)
 
     def confine(self, state: RidgeState, beta: float) -> RidgeState:
         return state

@@ -19,9 +19,11 @@ from holdfast.errors import InvalidInput
 from holdfast.functions.protocol import FunctionClass, State
 from holdfast.learners.noise import EstimatedNoise, GivenNoise, NoiseState
 from holdfast.learners.radius import Radius
-from holdfast.learners.weighting import weight_of
+from holdfast.learners.weighting import weigh_with
 
 SCORE_MAX = 1.0  # rewards are scaled to [0, 1], so no function of the class is worth more
+ROUNDING_DIGITS = 12
+ROUNDING = 10.0**-ROUNDING_DIGITS  # candidates closer than this differ by the order of additions, not by evidence
 
 
 class BanditState(NamedTuple):
@@ -67,9 +69,8 @@ class Bandit(Generic[State]):
 
     def init(self) -> BanditState:
         function, noise = self.function.init(), self.noise.init()
-        alpha, beta = self.radius.confidence(
-            self.noise.level_of(noise), self.function.log_complexity(function), alpha_before=0.0
-        )
+        level, complexity = self.noise.level_of(noise), self.function.log_complexity(function)
+        alpha, beta = self.radius.confidence(level, complexity, alpha_before=0.0)
         return BanditState(self.function.confine(function, beta), noise, 0, 0.0, alpha, beta)
 
     def decide(self, state: BanditState, options: Array, position: int) -> Decision:
@@ -77,52 +78,59 @@ class Bandit(Generic[State]):
         mean, bonus = self.function.optimism(state.function, options, state.beta)
         score = np.minimum(mean + bonus, SCORE_MAX)  # eqn:confidence_set_mdp: 1 ∧ (f̂ + βb)
         order = (-score).argsort(kind="stable")
-        if _tied(order, score):  # the normal case early on, at the cap: the larger bonus goes first
-            order = np.lexsort((-bonus, -score))
-        if self.exploration_floor or _tied(order, score, bonus):
-            return self._decide_by_lot(mean, bonus, score, position)
-        probability = np.zeros(len(score))
-        probability[order[0]] = 1.0
-        return Decision(int(order[0]), order, mean, bonus, score, probability)
+        if self.exploration_floor or _first_two_tie(score, order):
+            return self._decide_tied(mean, bonus, score, position)
+        return _greedy(order, mean, bonus, score)
 
     def update(self, state: BanditState, phi: Array, reward: float, donate: bool = False) -> tuple[BanditState, Info]:
         """Learn that `phi` (d,) earned `reward` in [0, 1]. With `donate` the old arrays may be overwritten."""
         if not 0.0 <= reward <= 1.0:  # true for NaN too
             raise InvalidInput("/value", "must be scaled to [0, 1]")
-        alpha = state.alpha
-        function, seen = self.function.observe(
-            state.function, phi, reward, lambda width: weight_of(width, alpha), donate
-        )
-        mean, width, weight = seen
+        weigh = weigh_with(state.alpha)
+        function, (mean, width, weight) = self.function.observe(state.function, phi, reward, weigh, donate)
         residual = reward - mean
         noise = self.noise.update(state.noise, residual, width)
-        alpha, beta = self.radius.confidence(self.noise.level_of(noise), self.function.log_complexity(function), alpha)
+        level, complexity = self.noise.level_of(noise), self.function.log_complexity(function)
+        alpha, beta = self.radius.confidence(level, complexity, state.alpha)
         function = self.function.confine(function, beta)
-        d_squared = min(1.0, weight * width * width)  # D = 1 ∧ b/σ
-        potential = state.potential + d_squared
-        new = BanditState(function, noise, state.rounds + 1, potential, alpha, beta)
+        information = weight * width * width
+        d_squared = information if information < 1.0 else 1.0  # D = 1 ∧ b/σ
+        new = BanditState(function, noise, state.rounds + 1, state.potential + d_squared, alpha, beta)
         return new, Info(weight, width, d_squared, residual)
 
-    def _decide_by_lot(self, mean: Array, bonus: Array, score: Array, position: int) -> Decision:
-        """Ties go to the larger bonus, then to the seeded generator; the floor mixes in a uniform choice."""
+    def _decide_tied(self, mean: Array, bonus: Array, score: Array, position: int) -> Decision:
+        """At the cap the larger bonus goes first, then the seeded generator; the floor mixes in a uniform choice."""
+        key = _tie_key(bonus, score)
+        order = (-key).argsort(kind="stable")
+        if not self.exploration_floor and not _first_two_tie(key, order):
+            return _greedy(order, mean, bonus, score)
         rng = np.random.default_rng((self.seed, position))
-        order = np.lexsort((rng.random(len(score)), -bonus, -score))
-        first = order[0]
-        tied = (score == score[first]) & (bonus == bonus[first])
-        probability = np.zeros(len(score))
+        order = np.lexsort((rng.random(len(key)), -key))
         if not self.exploration_floor:
-            probability[first] = 1.0
-            return Decision(int(first), order, mean, bonus, score, probability)
-        probability += self.exploration_floor / len(score)
-        probability[tied] += (1.0 - self.exploration_floor) / tied.sum()
+            return _greedy(order, mean, bonus, score)
+        tied = key == key[order[0]]
+        probability = np.where(tied, (1.0 - self.exploration_floor) / tied.sum(), 0.0)
+        probability += self.exploration_floor / len(key)
         if rng.random() < self.exploration_floor:
-            order = _moved_to_front(order, int(rng.integers(len(score))))
+            order = _moved_to_front(order, int(rng.integers(len(key))))
         return Decision(int(order[0]), order, mean, bonus, score, probability)
 
 
-def _tied(order: npt.NDArray[np.intp], *keys: Array) -> bool:
-    """Whether the first two in order are equal by every key."""
-    return len(order) > 1 and all(key[order[0]] == key[order[1]] for key in keys)
+def _greedy(order: npt.NDArray[np.intp], mean: Array, bonus: Array, score: Array) -> Decision:
+    chosen = int(order[0])
+    probability = np.zeros(len(score))
+    probability[chosen] = 1.0
+    return Decision(chosen, order, mean, bonus, score, probability)
+
+
+def _first_two_tie(key: Array, order: npt.NDArray[np.intp]) -> bool:
+    return len(order) > 1 and bool(key[order[0]] - key[order[1]] <= ROUNDING)
+
+
+def _tie_key(bonus: Array, score: Array) -> Array:
+    """What to rank by when scores tie, the normal case early on: equal where only rounding differs."""
+    key: Array = np.where(score >= SCORE_MAX - ROUNDING, SCORE_MAX + bonus, score)
+    return key.round(ROUNDING_DIGITS)
 
 
 def _moved_to_front(order: npt.NDArray[np.intp], index: int) -> npt.NDArray[np.intp]:

@@ -6,6 +6,7 @@ corruption move its square by at most 2ζ/n, and it can never leave [0, 1/2], th
 Cutting off large residuals, the usual way, would call every click on a rare item an outlier and collapse to zero.
 """
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -51,5 +52,5 @@ class EstimatedNoise:
         return NoiseState(state.mass + trust, state.squares + trust * residual * residual)
 
     def level_of(self, state: NoiseState) -> float:
-        level: float = (state.squares / state.mass) ** 0.5
-        return min(NOISE_MAX, max(NOISE_MIN, level))
+        level = math.sqrt(state.squares / state.mass)
+        return NOISE_MIN if level < NOISE_MIN else NOISE_MAX if level > NOISE_MAX else level

@@ -12,6 +12,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 
@@ -50,12 +51,19 @@ class Practical:
     insurance: float
 
     def confidence(self, noise: float, log_complexity: float, alpha_before: float) -> Confidence:
-        certainty = -2.0 * math.log(self.confidence_level)
-        radius = noise * math.sqrt(certainty + log_complexity) + math.sqrt(self.ridge) * self.norm
+        radius = noise * math.sqrt(self._certainty + log_complexity) + self._shrinkage
         if self.budget == 0.0:
             return Confidence(math.inf, self.scale * radius)
         alpha = max(alpha_before, self.insurance * radius / self.budget)
         return Confidence(alpha, self.scale * radius + alpha * self.budget)
+
+    @cached_property
+    def _certainty(self) -> float:
+        return -2.0 * math.log(self.confidence_level)
+
+    @cached_property
+    def _shrinkage(self) -> float:
+        return math.sqrt(self.ridge) * self.norm
 
 
 @dataclass(frozen=True)

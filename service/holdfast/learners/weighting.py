@@ -3,17 +3,26 @@
 import math
 
 from holdfast.errors import InvalidInput
+from holdfast.functions.protocol import Weigh
 
 
-def weight_of(width: float, alpha: float) -> float:
-    """1/σ² with σ² = max(1, b(z)/α), eq:weight_bandit; b is taken just before z is learned.
+def weigh_with(alpha: float) -> Weigh:
+    """The rule b(z) → 1/σ² with σ² = max(1, b(z)/α), eq:weight_bandit; b is taken just before z is learned.
 
     So b·weight ≤ α for every observation ever learned, and that is what bounds the adversary (Lemma
     lm:Confidence_Radius_for_Optimismt_bandit): no unit of corruption moves f̂(z) by more than α·b(z).
 
-    >>> weight_of(0.5, alpha=1.0), weight_of(2.0, alpha=1.0), weight_of(2.0, alpha=float("inf"))
-    (1.0, 0.5, 1.0)
+    >>> [weigh_with(alpha=1.0)(width) for width in (0.5, 1.0, 2.0)]
+    [1.0, 1.0, 0.5]
+    >>> weigh_with(alpha=math.inf)(2.0)
+    1.0
     """
-    if not width < math.inf:  # true for NaN too; nothing has been written yet
-        raise InvalidInput("/features", "must be finite numbers")
-    return 1.0 if width <= alpha else alpha / width
+
+    def weigh(width: float) -> float:
+        if width <= alpha:
+            return 1.0
+        if not width < math.inf:  # true for NaN too; nothing has been written yet
+            raise InvalidInput("/features", "must be finite numbers")
+        return alpha / width
+
+    return weigh

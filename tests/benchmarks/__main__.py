@@ -1,0 +1,50 @@
+"""`python -m tests.benchmarks SECTION`: the tables of the README and BENCHMARKS.md, reproduced."""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+from tests.benchmarks import demo, nonlinear, numerics, record, regret, speed
+
+Section = Callable[[bool], Iterator[str]]
+
+DEMO = "demo"
+SECTIONS: dict[str, Section] = {
+    DEMO: lambda quick: demo.report(demo.Setting(400, 2, 3.0, 100) if quick else demo.Setting()),
+    "speed": lambda quick: speed.report(speed.Setting((32,), (10,), 100) if quick else speed.Setting()),
+    "numerics": lambda quick: numerics.report(numerics.Setting(5_000) if quick else numerics.Setting()),
+    "nonlinear": lambda quick: nonlinear.report(nonlinear.Setting(300, 2, 200, 400) if quick else nonlinear.Setting()),
+    "regret": lambda quick: regret.report(regret.Setting(500, 2, 5.0, 200) if quick else regret.Setting()),
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    parser.add_argument("section", choices=["all", *SECTIONS], help="all is everything but the demo")
+    parser.add_argument("--quick", action="store_true", help="few rounds: shows that it runs, not what it says")
+    parser.add_argument("--record", action="store_true", help="with all: write BENCHMARKS.md and the README's summary")
+    arguments = parser.parse_args()
+    everything = arguments.section == "all"
+    names = [name for name in SECTIONS if name != DEMO] if everything else [arguments.section]
+    if arguments.record and (arguments.quick or not everything):
+        parser.error("--record needs the whole of `all`")
+    printed = {name: _print(name, arguments.quick) for name in names}
+    if arguments.record:
+        record.write(printed)
+    return 0
+
+
+def _print(name: str, quick: bool) -> str:
+    """Print line by line as it comes; returns the whole."""
+    print(f"## {name}\n", flush=True)
+    started, lines = time.perf_counter(), []
+    for line in SECTIONS[name](quick):
+        print(line, flush=True)
+        lines.append(line)
+    print(f"\n({time.perf_counter() - started:.0f} s)\n", file=sys.stderr, flush=True)
+    return "\n".join(lines).strip()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

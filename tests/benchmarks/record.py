@@ -1,0 +1,41 @@
+"""BENCHMARKS.md and the summary in the README, from what the sections printed."""
+
+import datetime
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+
+from tests.benchmarks.regret import SUMMARY_TITLE
+
+ROOT = Path(__file__).parent.parent.parent
+RECORD = ROOT / "BENCHMARKS.md"
+README = ROOT / "README.md"
+SUMMARY = re.compile(r"(<!-- bench:summary -->\n).*?(<!-- /bench:summary -->)", re.DOTALL)
+
+
+def write(sections: dict[str, str]) -> None:
+    """Replace both documents' figures with these."""
+    body = "\n\n".join(f"## {name}\n\n{text}" for name, text in sections.items())
+    RECORD.write_text(f"# Benchmarks\n\n{_provenance()}\n\n{body}\n", encoding="utf-8")
+    summary = summary_of(body)
+    text = README.read_text(encoding="utf-8")
+    README.write_text(SUMMARY.sub(lambda m: m[1] + summary + "\n" + m[2], text), encoding="utf-8")
+
+
+def summary_of(text: str) -> str:
+    """The table below the summary's title."""
+    return text.split(SUMMARY_TITLE, 1)[1].strip().split("\n\n", 1)[0]
+
+
+def _provenance() -> str:
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return (
+        f"Written by `make bench-record` on {datetime.datetime.now(datetime.UTC):%Y-%m-%d} at commit "
+        f"{commit.stdout.strip()}, Python {platform.python_version()}, numpy {np.__version__}, 2 cores. "
+        "Regret is the same to the digit on the same machine; times are medians of interleaved blocks on a noisy one."
+    )
