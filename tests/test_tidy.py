@@ -20,18 +20,11 @@ FUNCTION_LINES_MAX = 60
 BANNED_WORDS = {"manager", "helper", "util", "utils", "handler", "processor", "base", "common", "misc"}
 
 PURE_STANDARD_LIBRARY = {"collections", "dataclasses", "functools", "hashlib", "math", "struct", "typing"}
+GROUND = {"numpy", "holdfast.arrays", "holdfast.checks", "holdfast.errors"}
 LAYERS = {
-    "holdfast/functions": {"numpy", "scipy", "holdfast.arrays", "holdfast.errors", "holdfast.functions"},
-    "holdfast/features": {"numpy", "scipy", "holdfast.arrays", "holdfast.errors", "holdfast.features"},
-    "holdfast/learners": {
-        "numpy",
-        "scipy",
-        "safetensors",
-        "holdfast.arrays",
-        "holdfast.errors",
-        "holdfast.functions",
-        "holdfast.learners",
-    },
+    "holdfast/functions": GROUND | {"scipy", "holdfast.functions"},
+    "holdfast/features": GROUND | {"holdfast.features"},
+    "holdfast/learners": GROUND | {"scipy", "safetensors", "holdfast.functions", "holdfast.learners"},
 }
 
 

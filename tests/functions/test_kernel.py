@@ -69,6 +69,18 @@ def test_a_full_core_stops_growing_and_stops_exploring() -> None:
     assert np.median(kernel.evaluate(state, x)[1]) < 0.3 * np.median(early)
 
 
+def test_a_large_ridge_does_not_keep_points_out_of_the_core() -> None:
+    kernel = KernelRidge(2, ridge=5_000.0, kernel=Kernel("rbf", 0.5))
+    x = points(kernel, 50, seed=8)
+    assert folded(kernel, x, np.full(50, 0.5), lambda width: 1.0).size > 10
+
+
+def test_the_zero_vector_of_a_linear_kernel_teaches_nothing_and_breaks_nothing() -> None:
+    kernel = KernelRidge(2, ridge=0.3, kernel=Kernel("linear"))
+    state, seen = kernel.observe(kernel.init(), np.zeros(2), 0.5, robust)
+    assert (state.size, seen.mean, seen.width) == (0, 0.0, 0.0)
+
+
 def test_what_enters_the_core_does_not_depend_on_rewards_or_weights() -> None:
     kernel = KernelRidge(2, ridge=0.3, kernel=Kernel("rbf", 0.5), core_size=40)
     x = points(kernel, 200, seed=7)

@@ -1,6 +1,7 @@
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 from holdfast.errors import InvalidConfiguration
@@ -38,6 +39,15 @@ def test_noise_is_estimated_unless_given() -> None:
     assert build_bandit(BanditSpec(dimension=2, noise=0.3)).noise == GivenNoise(0.3)
 
 
+def test_every_function_kind_works_with_the_theory_radius() -> None:
+    for kind in CLASSES:
+        extra: dict[str, Any] = {"finite": {"candidates": ((0.1,),)}, "tabular": {"cells": 1}}.get(kind, {})
+        bandit = build_bandit(BanditSpec(dimension=1, function={"kind": kind, **extra}, radius="theory"))
+        state, info = bandit.update(bandit.init(), np.zeros(1), 0.5)
+        assert math.isfinite(state.beta)
+        assert math.isfinite(info.uncertainty)
+
+
 def test_the_theory_radius_sets_ridge_and_radius_from_the_covering_number() -> None:
     bandit = build_bandit(BanditSpec(dimension=3, radius="theory", budget=10.0, horizon=1_000))
     log_covering = bandit.function.log_covering(1.0 / (1_000 * 10.0))
@@ -51,7 +61,6 @@ def test_the_theory_radius_sets_ridge_and_radius_from_the_covering_number() -> N
         {"dimension": 0},
         {"horizon": 0},
         {"confidence": 0.0},
-        {"confidence": 1.0},
         {"premium": 0.0},
         {"premium": 1.5},
         {"budget": -1.0},
@@ -70,6 +79,17 @@ def test_the_theory_radius_sets_ridge_and_radius_from_the_covering_number() -> N
         {"function": {"kind": "kernel", "kernel": "cubic"}},
         {"function": {"kind": "finite", "candidates": ((0.1,),)}},
         {"function": {"kind": "tabular", "cells": 5}},
+        {"function": "linear"},
+        {"dimension": 2.0},
+        {"dimension": True},
+        {"dimension": 4_000},
+        {"horizon": 1e5},
+        {"seed": "0"},
+        {"confidence": 0.9},
+        {"budget": "much"},
+        {"budget": True},
+        {"noise": "some"},
+        {"exploration_floor": "x"},
     ],
 )
 def test_a_description_that_makes_no_sense_is_refused(changes: dict[str, Any]) -> None:

@@ -8,9 +8,10 @@ from typing import Any, Literal
 import numpy as np
 
 from holdfast.arrays import Array
-from holdfast.errors import InvalidConfiguration, InvalidInput
+from holdfast.checks import demand, demand_whole
+from holdfast.errors import InvalidInput
 from holdfast.features.candidates import Candidate, check_candidates
-from holdfast.features.limits import DIMENSION_MAX, VECTOR_LENGTH_MAX
+from holdfast.features.limits import DIMENSION_MAX, STATES_MAX, VECTOR_LENGTH_MAX
 from holdfast.features.normalise import Normalisation, normalise
 from holdfast.features.numbers import checked_vector
 
@@ -39,19 +40,18 @@ class Dense:
     states: int = 1
 
     def __post_init__(self) -> None:
-        _demand(0 <= self.context <= VECTOR_LENGTH_MAX, f"context must be 0 to {VECTOR_LENGTH_MAX}")
-        _demand(0 <= self.action <= VECTOR_LENGTH_MAX, f"action must be 0 to {VECTOR_LENGTH_MAX}")
-        _demand(self.joint in _JOINERS, f"joint must be one of {', '.join(_JOINERS)}")
-        _demand(self.normalise in ("clip", "unit", "none"), "normalise must be clip, unit or none")
+        demand_whole("context", self.context, 0, VECTOR_LENGTH_MAX)
+        demand_whole("action", self.action, 0, VECTOR_LENGTH_MAX)
+        demand_whole("states", self.states, 1, STATES_MAX)
+        demand(self.joint in _JOINERS, f"joint must be one of {', '.join(_JOINERS)}")
+        demand(self.normalise in ("clip", "unit", "none"), "normalise must be clip, unit or none")
         declared = self.joint in ("disjoint", "cell")
-        _demand(bool(self.actions) == declared, "actions are declared for joint disjoint and cell, and only for those")
-        _demand(len(set(self.actions)) == len(self.actions), "declared actions must be unique")
-        _demand(not declared or self.action == 0, f"joint {self.joint} takes no action vector: action must be 0")
-        _demand(
-            self.joint != "cell" or self.context == 1, "joint cell takes the number of the state: context must be 1"
-        )
-        _demand(self.states >= 1 and (self.states == 1 or self.joint == "cell"), "states is for joint cell")
-        _demand(1 <= self.dimension <= DIMENSION_MAX, f"the encoded dimension must be 1 to {DIMENSION_MAX}")
+        demand(bool(self.actions) == declared, "actions are declared for joint disjoint and cell, and only for those")
+        demand(len(set(self.actions)) == len(self.actions), "declared actions must be unique")
+        demand(not declared or self.action == 0, f"joint {self.joint} takes no action vector: action must be 0")
+        demand(self.joint != "cell" or self.context == 1, "joint cell takes the number of the state: context must be 1")
+        demand(self.states == 1 or self.joint == "cell", "states is for joint cell")
+        demand(1 <= self.dimension <= DIMENSION_MAX, f"the encoded dimension must be 1 to {DIMENSION_MAX}")
 
     @property
     def dimension(self) -> int:
@@ -135,8 +135,3 @@ _JOINERS = {
     "disjoint": _join_disjoint,
     "cell": _join_cell,
 }
-
-
-def _demand(condition: bool, rule: str) -> None:
-    if not condition:
-        raise InvalidConfiguration(f"features: {rule}")

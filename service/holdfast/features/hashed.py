@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holdfast.arrays import Array
-from holdfast.errors import InvalidConfiguration, InvalidInput
+from holdfast.checks import demand, demand_whole
+from holdfast.errors import InvalidInput
 from holdfast.features.candidates import Candidate, check_candidates
 from holdfast.features.hashing import Hashes, hash_name, hash_pairs, scatter
 from holdfast.features.limits import (
@@ -55,12 +56,10 @@ class Hashed:
     normalise: Normalisation = "clip"
 
     def __post_init__(self) -> None:
-        if not 1 <= self.dimension <= DIMENSION_MAX:
-            raise InvalidConfiguration(f"features: dimension must be 1 to {DIMENSION_MAX}")
-        if self.normalise not in ("clip", "unit", "none"):
-            raise InvalidConfiguration("features: normalise must be clip, unit or none")
-        if any(left == right for left, right in self.interactions):
-            raise InvalidConfiguration("features: an interaction crosses two different namespaces")
+        demand_whole("dimension", self.dimension, 1, DIMENSION_MAX)
+        demand(self.normalise in ("clip", "unit", "none"), "normalise must be clip, unit or none")
+        crossed = all(len(pair) == 2 and pair[0] != pair[1] for pair in self.interactions)
+        demand(crossed, "each interaction must name two different namespaces")
 
     def encode(self, context: Any, candidates: Sequence[Candidate]) -> Array:
         check_candidates(candidates)

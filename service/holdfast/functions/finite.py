@@ -16,10 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from holdfast.arrays import Array
-from holdfast.errors import InvalidConfiguration
-from holdfast.functions.protocol import Seen, Weigh
+from holdfast.checks import demand, demand_number
+from holdfast.functions.protocol import PARAMETERS_MAX, Seen, Weigh
 
 CANDIDATES_MAX = 2_000
+_RULE = f"candidates must be a list of 1 to {CANDIDATES_MAX:,} weight vectors"
 
 
 class FiniteState(NamedTuple):
@@ -40,12 +41,13 @@ class Finite:
     ridge: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 1 <= len(self.candidates) <= CANDIDATES_MAX:
-            raise InvalidConfiguration(f"candidates must be a list of 1 to {CANDIDATES_MAX} weight vectors")
-        if len({len(c) for c in self.candidates}) != 1 or not self.candidates[0]:
-            raise InvalidConfiguration("candidates must all have the same length, at least 1")
-        if not all(math.isfinite(v) for c in self.candidates for v in c):
-            raise InvalidConfiguration("candidates must be finite numbers")
+        rows = self.candidates
+        demand(isinstance(rows, tuple | list) and all(isinstance(row, tuple | list) for row in rows), _RULE)
+        demand(1 <= len(rows) <= CANDIDATES_MAX and 1 <= len(rows[0]) <= PARAMETERS_MAX, _RULE)
+        demand(all(len(row) == len(rows[0]) for row in rows), "candidates must all have the same length")
+        for value in (value for row in rows for value in row):
+            demand_number("each weight of a candidate", value, above=-math.inf)
+        demand_number("ridge", self.ridge, above=0.0)
 
     @property
     def dimension(self) -> int:

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from holdfast.arrays import Array
-from holdfast.errors import InvalidConfiguration
+from holdfast.checks import demand, demand_whole
 from holdfast.functions.kernels import Kernel
+from holdfast.functions.protocol import PARAMETERS_MAX, SEED_MAX
 from holdfast.functions.ridge import RidgeOnFeatures
 
 
@@ -23,8 +24,10 @@ class Fourier(RidgeOnFeatures):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.kernel.kind == "linear":
-            raise InvalidConfiguration("random Fourier features need an rbf or matern kernel")
+        demand(self.kernel.kind != "linear", "random Fourier features need an rbf or matern kernel")
+        demand_whole("frequencies", self.frequencies, 1, PARAMETERS_MAX // 2)
+        demand_whole("seed", self.seed, 0, SEED_MAX)
+        super().__post_init__()
 
     @property
     def parameters(self) -> int:

@@ -7,9 +7,10 @@
 | δ(z)   | `novelty`  | k(z,z) − ‖ψ(z)‖²: what the core does not explain of z |
 | τ      | `leftover` | Σ δ(z_s)/σ_s² over the points that came after the core was full |
 
-A point enters when δ(z)/λ, its squared uncertainty given the core, is above a threshold: by its *unweighted* novelty,
-so that no attacker steers the choice. A new coordinate leaves the old ones unchanged, so the regression itself is plain
-ridge on ψ (`ridge.py`), and b² = ‖ψ‖²_{Λ⁻¹} + δ(z)/λ is eq:bonus_mdp with the points seen projected onto the span.
+A point enters when δ(z)/min(1, λ), its squared uncertainty given the core, is above a threshold: by its *unweighted*
+novelty, so that no reward steers the choice. A new coordinate leaves the old ones unchanged, so the regression itself
+is plain ridge on ψ (`ridge.py`), and b² = ‖ψ‖²_{Λ⁻¹} + δ(z)/λ is eq:bonus_mdp with the points seen projected onto the
+span.
 
 Departure from eq:bonus_mdp, once the core is full: the rest of the RKHS is treated as one more direction, of squared
 length δ(z), that has been seen τ times, b² = ‖ψ‖²_{Λ⁻¹} + δ(z)/(λ + τ). The exact expression would explore for ever.
@@ -23,9 +24,12 @@ import numpy as np
 from scipy.linalg.blas import ddot
 
 from holdfast.arrays import Array
+from holdfast.checks import demand_number, demand_whole
 from holdfast.functions import ridge as regression
 from holdfast.functions.kernels import Kernel
-from holdfast.functions.protocol import Seen, Weigh
+from holdfast.functions.protocol import PARAMETERS_MAX, Seen, Weigh
+
+NOVELTY_MIN = 1e-10  # below it, δ is rounding
 
 
 class CoreSetState(NamedTuple):
@@ -50,6 +54,13 @@ class KernelRidge:
     kernel: Kernel = field(default_factory=Kernel)
     core_size: int = 200
     threshold: float = 1e-3
+
+    def __post_init__(self) -> None:
+        demand_whole("dimension", self.dimension, 1, PARAMETERS_MAX)
+        demand_number("ridge", self.ridge, above=0.0)
+        demand_number("norm", self.norm, above=0.0)
+        demand_whole("core_size", self.core_size, 1, PARAMETERS_MAX)
+        demand_number("threshold", self.threshold, above=0.0)
 
     @property
     def parameters(self) -> int:
@@ -88,7 +99,7 @@ class KernelRidge:
         weight = weigh(width)
         if m == self.core_size:
             state = state._replace(leftover=state.leftover + weight * novelty)
-        elif novelty > self.threshold * self.ridge:
+        elif novelty > max(NOVELTY_MIN, self.threshold * min(1.0, self.ridge)):
             psi = self._enter(state, x, psi, novelty)
             state = state._replace(size=m + 1)
         return self._absorb(state, psi, y, weight), Seen(mean, width, weight)
@@ -126,6 +137,8 @@ class KernelRidge:
     def _absorb(self, state: CoreSetState, psi: Array, y: float, weight: float) -> CoreSetState:
         """The regression step on the coordinates in use, in place."""
         m = len(psi)
+        if m == 0:  # the zero vector of a linear kernel, before anything else
+            return state
         root, theta = np.ascontiguousarray(state.root[:m, :m]), state.theta[:m]
         whitened = psi.dot(root)
         squared, residual = ddot(whitened, whitened), y - ddot(psi, theta)

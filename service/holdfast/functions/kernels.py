@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from holdfast.arrays import Array
-from holdfast.errors import InvalidConfiguration
+from holdfast.checks import demand, demand_number
 
 KernelKind = Literal["rbf", "matern", "linear"]
 MATERN_SMOOTHNESS = (0.5, 1.5, 2.5)
@@ -25,12 +25,9 @@ class Kernel:
     smoothness: float = 2.5
 
     def __post_init__(self) -> None:
-        if self.kind not in ("rbf", "matern", "linear"):
-            raise InvalidConfiguration("kernel must be rbf, matern or linear")
-        if not 0.0 < self.length_scale < math.inf:
-            raise InvalidConfiguration("length_scale must be a positive number")
-        if self.kind == "matern" and self.smoothness not in MATERN_SMOOTHNESS:
-            raise InvalidConfiguration("smoothness must be 0.5, 1.5 or 2.5")
+        demand(self.kind in ("rbf", "matern", "linear"), "kernel must be rbf, matern or linear")
+        demand_number("length_scale", self.length_scale, above=0.0)
+        demand(self.smoothness in MATERN_SMOOTHNESS, "smoothness must be 0.5, 1.5 or 2.5")
 
     def between(self, x: Array, points: Array) -> Array:
         """`(n, d)` and `(m, d)` → `(n, m)`."""

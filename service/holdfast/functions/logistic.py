@@ -18,9 +18,12 @@ from scipy.linalg.blas import ddot
 from scipy.special import expit
 
 from holdfast.arrays import Array
+from holdfast.checks import demand_number, demand_whole
 from holdfast.functions import ridge as regression
-from holdfast.functions.protocol import Seen, Weigh
+from holdfast.functions.protocol import PARAMETERS_MAX, Seen, Weigh
 from holdfast.functions.ridge import RidgeState
+
+NORM_MAX = 20.0  # beyond it the slope of the link is lost in rounding
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,11 @@ class Logistic:
     dimension: int
     ridge: float = 1.0
     norm: float = 4.0
+
+    def __post_init__(self) -> None:
+        demand_whole("dimension", self.dimension, 1, PARAMETERS_MAX)
+        demand_number("ridge", self.ridge, above=0.0)
+        demand_number("norm", self.norm, above=0.0, most=NORM_MAX)
 
     @property
     def parameters(self) -> int:

@@ -19,6 +19,10 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from holdfast.arrays import Array
 
+PARAMETERS_MAX = 2_048  # a class keeps a square matrix of this size
+
+SEED_MAX = 2**63 - 1
+
 State = TypeVar("State", bound=tuple[Any, ...])
 
 Weigh: TypeAlias = Callable[[float], float]

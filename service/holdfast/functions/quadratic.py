@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from holdfast.arrays import Array
+from holdfast.checks import demand
 from holdfast.functions.ridge import RidgeOnFeatures
 
 
@@ -20,6 +21,10 @@ class Quadratic(RidgeOnFeatures):
     """
 
     affine: bool = True
+
+    def __post_init__(self) -> None:
+        demand(isinstance(self.affine, bool), "affine must be true or false")
+        super().__post_init__()
 
     @property
     def parameters(self) -> int:

@@ -23,7 +23,8 @@ import numpy as np
 from scipy.linalg.blas import ddot, dger
 
 from holdfast.arrays import Array
-from holdfast.functions.protocol import Seen, Weigh
+from holdfast.checks import demand_number, demand_whole
+from holdfast.functions.protocol import PARAMETERS_MAX, Seen, Weigh
 
 
 class RidgeState(NamedTuple):
@@ -60,6 +61,12 @@ class RidgeOnFeatures:
     dimension: int
     ridge: float = 1.0
     norm: float = 1.0
+
+    def __post_init__(self) -> None:
+        demand_whole("dimension", self.dimension, 1, PARAMETERS_MAX)
+        demand_number("ridge", self.ridge, above=0.0)
+        demand_number("norm", self.norm, above=0.0)
+        demand_whole("the number of parameters", self.parameters, 1, PARAMETERS_MAX)
 
     @property
     def parameters(self) -> int:

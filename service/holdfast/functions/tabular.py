@@ -11,8 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from holdfast.arrays import Array
+from holdfast.checks import demand_number, demand_whole
 from holdfast.errors import InvalidInput
 from holdfast.functions.protocol import Seen, Weigh
+
+CELLS_MAX = 1_000_000
 
 
 class TableState(NamedTuple):
@@ -30,6 +33,11 @@ class Tabular:
     cells: int
     ridge: float = 1.0
     norm: float = 1.0
+
+    def __post_init__(self) -> None:
+        demand_whole("cells", self.cells, 1, CELLS_MAX)
+        demand_number("ridge", self.ridge, above=0.0)
+        demand_number("norm", self.norm, above=0.0)
 
     @property
     def dimension(self) -> int:

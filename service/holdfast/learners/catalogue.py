@@ -9,16 +9,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from holdfast.checks import demand, demand_number, demand_whole
 from holdfast.errors import InvalidConfiguration
 from holdfast.functions import CLASSES, FunctionClass, Kernel
+from holdfast.functions.protocol import PARAMETERS_MAX, SEED_MAX
 from holdfast.learners.bandit import Bandit
-from holdfast.learners.noise import EstimatedNoise, GivenNoise
+from holdfast.learners.noise import NOISE_MAX, EstimatedNoise, GivenNoise
 from holdfast.learners.radius import Practical, Radius, Theory, tied_ridge
 
 # Chosen once on the whole regret table of `make bench`, not per problem (ARCHITECTURE.md, decisions).
 SCALE_UNINSURED = 0.3
 SCALE_INSURED = 0.15
 INSURANCE = 0.6
+
+HORIZON_MAX = 10**12
+CONFIDENCE_MAX = 0.5
 
 
 @dataclass(frozen=True)
@@ -37,15 +42,19 @@ class BanditSpec:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _demand(self.dimension >= 1, "dimension must be at least 1")
-        _demand(self.horizon >= 1, "horizon must be at least 1")
-        _demand(0.0 < self.confidence < 1.0, "confidence must be between 0 and 1")
-        _demand(0.0 < self.premium <= 1.0, "premium must be above 0 and at most 1")
-        _demand(self.budget == "auto" or 0.0 <= self.budget < math.inf, "budget must be auto, or a number ≥ 0")
-        _demand(self.noise == "auto" or 0.0 < self.noise <= 0.5, "noise must be auto, or above 0 and at most 0.5")
-        _demand(0.0 <= self.exploration_floor <= 1.0, "exploration_floor must be between 0 and 1")
-        _demand(self.radius in ("practical", "theory"), "radius must be practical or theory")
-        _demand(self.seed >= 0, "seed must be at least 0")
+        demand_whole("dimension", self.dimension, 1, PARAMETERS_MAX)
+        demand_whole("horizon", self.horizon, 1, HORIZON_MAX)
+        demand_whole("seed", self.seed, 0, SEED_MAX)
+        demand_number("confidence", self.confidence, above=0.0, most=CONFIDENCE_MAX)
+        demand_number("premium", self.premium, above=0.0, most=1.0)
+        demand(isinstance(self.function, Mapping), "function must be an object with a kind")
+        demand(self.radius in ("practical", "theory"), "radius must be practical or theory")
+        if self.budget not in ("auto", 0):
+            demand_number("budget, unless it is auto or 0,", self.budget, above=0.0)
+        if self.noise != "auto":
+            demand_number("noise, unless it is auto,", self.noise, above=0.0, most=NOISE_MAX)
+        if self.exploration_floor != 0:
+            demand_number("exploration_floor, unless it is 0,", self.exploration_floor, above=0.0, most=1.0)
 
 
 def build_bandit(spec: BanditSpec) -> Bandit[Any]:
@@ -64,7 +73,7 @@ def build_function(description: Mapping[str, Any], dimension: int) -> FunctionCl
     """A function class from `{"kind": "kernel", "length_scale": 0.3, …}`."""
     parameters = dict(description)
     kind = parameters.pop("kind", None)
-    _demand(kind in CLASSES, f"function.kind must be one of {', '.join(CLASSES)}")
+    demand(kind in CLASSES, f"function kind must be one of {', '.join(CLASSES)}")
     if kind in ("fourier", "kernel"):
         parameters["kernel"] = Kernel(**_take(parameters, "kernel", "length_scale", "smoothness"))
     if kind not in ("finite", "tabular"):
@@ -72,8 +81,8 @@ def build_function(description: Mapping[str, Any], dimension: int) -> FunctionCl
     try:
         function: FunctionClass[Any] = CLASSES[str(kind)](**parameters)
     except TypeError:
-        raise InvalidConfiguration(f"function.{kind} does not take these parameters") from None
-    _demand(function.dimension == dimension, f"function.{kind} does not fit features of dimension {dimension}")
+        raise InvalidConfiguration(f"function {kind} does not take these parameters") from None
+    demand(function.dimension == dimension, f"function {kind} does not fit features of dimension {dimension}")
     return function
 
 
@@ -87,7 +96,8 @@ def insured_budget(spec: BanditSpec, parameters: int) -> float:
 def _radius(spec: BanditSpec, function: FunctionClass[Any], budget: float, noise: float) -> tuple[float, Radius]:
     """λ and the rule for α and β, which depend on each other."""
     if spec.radius == "theory":
-        log_covering = function.log_covering(gamma=1.0 / (spec.horizon * max(1.0, budget)))
+        # One candidate alone has ln N = 0, and λ = 0 would divide by nothing: count it as two.
+        log_covering = max(math.log(2.0), function.log_covering(gamma=1.0 / (spec.horizon * max(1.0, budget))))
         return log_covering, Theory(budget, spec.confidence, log_covering)
     scale, insurance = (SCALE_INSURED, INSURANCE) if budget else (SCALE_UNINSURED, 0.0)
     ridge = tied_ridge(scale, insurance, noise, spec.confidence, function.norm, function.prior_width)
@@ -98,8 +108,3 @@ def _take(parameters: dict[str, Any], kind: str, *names: str) -> dict[str, Any]:
     """Move the kernel's own parameters out of a function's."""
     taken = {name: parameters.pop(name) for name in names if name in parameters}
     return {"kind": parameters.pop(kind), **taken} if kind in parameters else taken
-
-
-def _demand(condition: bool, rule: str) -> None:
-    if not condition:
-        raise InvalidConfiguration(rule)
