@@ -11,8 +11,9 @@ export OMP_NUM_THREADS := 1
 install: .venv/installed
 
 .venv/installed: requirements.lock pyproject.toml
+	@command -v $(PYTHON) > /dev/null || { echo "$(PYTHON) is not there. Say which Python: make PYTHON=..."; exit 2; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-		|| { echo "Holdfast needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Say which: make PYTHON=..."; exit 2; }
+		|| { echo "Holdfast needs Python 3.11 or newer; this is $$($(PYTHON) --version 2>&1). Say which: make PYTHON=..."; exit 2; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .

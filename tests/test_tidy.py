@@ -129,6 +129,7 @@ def test_the_tests_mirror_the_source() -> None:
         "features/limits.py": "constants",
         "features/candidates.py": "test_dense",
         "features/numbers.py": "test_dense and test_hashed",
+        "functions/points.py": "test_bandit, on every class",
         "learners/weighting.py": "its doctest and test_bandit",
     }
     for layer in LAYERS:

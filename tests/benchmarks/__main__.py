@@ -29,9 +29,10 @@ def main() -> int:
     names = [name for name in SECTIONS if name != DEMO] if everything else [arguments.section]
     if arguments.record and (arguments.quick or not everything):
         parser.error("--record needs the whole of `all`")
+    commit = record.checked_out() if arguments.record else ""
     printed = {name: _print(name, arguments.quick) for name in names}
     if arguments.record:
-        record.write(printed)
+        record.write(printed, commit)
     return 0
 
 

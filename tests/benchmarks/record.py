@@ -1,6 +1,7 @@
 """BENCHMARKS.md and the summary in the README, from what the sections printed."""
 
 import datetime
+import os
 import platform
 import re
 import subprocess
@@ -16,10 +17,10 @@ README = ROOT / "README.md"
 SUMMARY = re.compile(r"(<!-- bench:summary -->\n).*?(<!-- /bench:summary -->)", re.DOTALL)
 
 
-def write(sections: dict[str, str]) -> None:
-    """Replace both documents' figures with these."""
+def write(sections: dict[str, str], commit: str) -> None:
+    """Replace both documents' figures with these, measured at this commit."""
     body = "\n\n".join(f"## {name}\n\n{text}" for name, text in sections.items())
-    RECORD.write_text(f"# Benchmarks\n\n{_provenance()}\n\n{body}\n", encoding="utf-8")
+    RECORD.write_text(f"# Benchmarks\n\n{_provenance(commit)}\n\n{body}\n", encoding="utf-8")
     summary = summary_of(body)
     text = README.read_text(encoding="utf-8")
     README.write_text(SUMMARY.sub(lambda m: m[1] + summary + "\n" + m[2], text), encoding="utf-8")
@@ -30,12 +31,18 @@ def summary_of(text: str) -> str:
     return text.split(SUMMARY_TITLE, 1)[1].strip().split("\n\n", 1)[0]
 
 
-def _provenance() -> str:
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
+def checked_out() -> str:
+    """The commit that is being measured, and whether anything was changed since."""
+    commit, changes = (
+        subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+        for words in (["rev-parse", "--short", "HEAD"], ["status", "--porcelain"])
     )
+    return f"{commit} with uncommitted changes" if changes else commit
+
+
+def _provenance(commit: str) -> str:
     return (
-        f"Written by `make bench-record` on {datetime.datetime.now(datetime.UTC):%Y-%m-%d} at commit "
-        f"{commit.stdout.strip()}, Python {platform.python_version()}, numpy {np.__version__}, 2 cores. "
+        f"Written by `make bench-record` on {datetime.datetime.now(datetime.UTC):%Y-%m-%d} at commit {commit}, "
+        f"Python {platform.python_version()}, numpy {np.__version__}, {os.cpu_count()} cores. "
         "Regret is the same to the digit on the same machine; times are medians of interleaved blocks on a noisy one."
     )

@@ -87,9 +87,18 @@ def test_an_unknown_state_or_action_is_refused(context: list[float], candidate: 
         dense.encode(context, [Candidate(candidate)])
 
 
-def test_features_for_a_declared_action_are_refused() -> None:
+@pytest.mark.parametrize(
+    "candidates", [None, 5, ["a"], [("a", [0.1])], [None], {"a": [0.1]}, [Candidate("\ud800", [0.1])]]
+)
+def test_what_is_no_list_of_candidates_is_refused(candidates: Any) -> None:
     with pytest.raises(InvalidInput):
-        Dense(joint="disjoint", actions=("x",)).encode(None, [Candidate("x", [0.5])])
+        Dense(action=1, joint="action").encode(None, candidates)
+
+
+@pytest.mark.parametrize("features", [5, 0, True, [0.5], {"a": 1}])
+def test_features_for_a_declared_action_are_refused(features: Any) -> None:
+    with pytest.raises(InvalidInput):
+        Dense(joint="disjoint", actions=("x",)).encode(None, [Candidate("x", features)])
 
 
 @pytest.mark.parametrize(
@@ -104,6 +113,12 @@ def test_features_for_a_declared_action_are_refused() -> None:
         {"context": 2, "joint": "cell", "states": 3, "actions": ("x",)},
         {"context": 2, "states": 3},
         {"joint": "action"},
+        {"context": 1, "joint": "disjoint", "actions": {"x", "y"}},
+        {"context": 1, "joint": "disjoint", "actions": "xy"},
+        {"context": 1, "joint": "disjoint", "actions": (1, 2)},
+        {"context": 1, "joint": "disjoint", "actions": ("",)},
+        {"context": 1, "joint": "disjoint", "actions": ("x" * 257,)},
+        {"context": 1, "joint": ["concat"]},
         {"context": 1, "joint": "sum"},
         {"context": 1, "normalise": "maybe"},
         {"context": -1, "action": 4},

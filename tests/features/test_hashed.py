@@ -120,6 +120,7 @@ def test_signs_keep_collisions_unbiased() -> None:
         ({"x" * 257: 1}, "/actions/0/features"),
         ({"a": "x" * 1_025}, "/actions/0/features/a"),
         ({7: 1}, "/actions/0/features"),
+        ({"": {"a": 1}}, "/actions/0/features/"),
         ({str(i): i for i in range(4_097)}, "/actions/0/features"),
     ],
 )
@@ -140,7 +141,19 @@ def test_too_many_interaction_terms_are_refused_before_they_are_made() -> None:
 
 @pytest.mark.parametrize(
     "configuration",
-    [{"dimension": 0}, {"dimension": 2_049}, {"normalise": "maybe"}, {"interactions": (("user", "user"),)}],
+    [
+        {"dimension": 0},
+        {"dimension": 2_049},
+        {"normalise": "maybe"},
+        {"interactions": (("user", "user"),)},
+        {"interactions": ("ab",)},
+        {"interactions": ((1, 2),)},
+        {"interactions": (("a", "b", "c"),)},
+        {"interactions": (("a", "b"),) * 2},
+        {"interactions": tuple((f"a{i}", "b") for i in range(65))},
+        {"interactions": None},
+        {"interactions": 5},
+    ],
 )
 def test_a_configuration_that_makes_no_sense_is_refused(configuration: dict[str, Any]) -> None:
     with pytest.raises(InvalidConfiguration):

@@ -15,6 +15,12 @@ def test_unit_makes_every_row_but_zero_one_long() -> None:
     np.testing.assert_allclose(normalise(ROWS, "unit"), [[0.6, 0.8], [0.6, 0.8], [0.0, 0.0]])
 
 
+def test_unit_works_on_rows_too_small_to_square() -> None:
+    np.testing.assert_allclose(
+        normalise(np.array([[3e-200, 4e-200], [2.7e-162, 0.0]]), "unit"), [[0.6, 0.8], [1.0, 0.0]]
+    )
+
+
 def test_none_leaves_rows_in_the_ball_alone() -> None:
     np.testing.assert_array_equal(normalise(ROWS[1:], "none"), ROWS[1:])
 

@@ -41,6 +41,16 @@ def test_the_width_is_the_gradients_norm_under_the_newton_matrix() -> None:
     np.testing.assert_allclose(width, expected, rtol=1e-9)
 
 
+def test_a_long_run_of_clicks_can_be_undone() -> None:
+    logistic = Logistic(1, ridge=0.05)
+    x = np.ones((1, 1))
+    state = folded(logistic, np.repeat(x, 5_000, axis=0), np.ones(5_000), lambda width: 1.0, donate=True)
+    assert abs(state.theta[0]) <= 4.0 + 1e-12
+    for _ in range(300):
+        state, _ = logistic.observe(state, x[0], 0.0, lambda width: 1.0)
+    assert logistic.evaluate(state, x)[0][0] < 0.9
+
+
 def test_the_newton_matrix_only_grows() -> None:
     """b itself may grow when f̂ moves to a steeper place; what must not grow is the norm it is measured in."""
     logistic = Logistic(3, ridge=0.3)

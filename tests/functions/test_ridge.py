@@ -83,7 +83,7 @@ def test_the_width_bounds_the_numerical_sup_over_the_class_around_the_fit() -> N
     assert np.linalg.norm(state.theta) <= b
     for z in points(linear, 3, seed=3):
         sup = _numerical_sup(linear, lam, z, x, np.full(15, 0.6), state.theta, b)
-        assert 0.3 * sup <= sup <= linear.evaluate(state, z[None, :])[1][0] * (1 + 1e-9)
+        assert 0.0 < sup <= linear.evaluate(state, z[None, :])[1][0] * (1 + 1e-9)
 
 
 def test_after_many_ill_conditioned_updates_the_width_still_agrees_with_extended_precision() -> None:

@@ -30,8 +30,8 @@ def test_the_width_is_one_over_the_root_of_the_weight_seen() -> None:
     np.testing.assert_allclose(tabular.evaluate(state, np.array([[0.0], [1.0], [2.0]]))[1], expected)
 
 
-@pytest.mark.parametrize("cell", [-1.0, 3.0, 0.5])
+@pytest.mark.parametrize("cell", [-1.0, 3.0, 0.5, float("nan"), float("inf")])
 def test_a_number_that_is_no_cell_is_refused(cell: float) -> None:
     tabular = Tabular(3)
     with pytest.raises(InvalidInput):
-        tabular.observe(tabular.init(), np.array([cell]), 0.5, robust)
+        tabular.check(np.array([cell]))

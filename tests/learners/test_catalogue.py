@@ -7,7 +7,9 @@ import pytest
 from holdfast.errors import InvalidConfiguration
 from holdfast.functions import CLASSES, Fourier, KernelRidge
 from holdfast.learners import BanditSpec, build_bandit
+from holdfast.learners.catalogue import build_function
 from holdfast.learners.noise import EstimatedNoise, GivenNoise
+from holdfast.learners.radius import Practical, Theory
 
 
 def test_every_function_kind_can_be_built_by_name() -> None:
@@ -51,8 +53,34 @@ def test_every_function_kind_works_with_the_theory_radius() -> None:
 def test_the_theory_radius_sets_ridge_and_radius_from_the_covering_number() -> None:
     bandit = build_bandit(BanditSpec(dimension=3, radius="theory", budget=10.0, horizon=1_000))
     log_covering = bandit.function.log_covering(1.0 / (1_000 * 10.0))
-    assert bandit.function.ridge == log_covering
+    assert bandit.function.ridge == log_covering / 4.0  # λ/(4B²)
     assert bandit.init().alpha == math.sqrt(log_covering) / 10.0
+
+
+def test_a_small_budget_does_not_make_the_theory_net_coarser_than_one_over_the_horizon() -> None:
+    bandit = build_bandit(BanditSpec(dimension=3, radius="theory", budget=0.01, horizon=1_000))
+    assert isinstance(bandit.radius, Theory)
+    assert bandit.radius.log_covering == bandit.function.log_covering(1.0 / 1_000)
+
+
+@pytest.mark.parametrize(("budget", "scale", "insurance"), [(0, 0.3, 0.0), (7.0, 0.15, 0.6)])
+def test_the_practical_radius_is_built_with_the_published_constants(
+    budget: float, scale: float, insurance: float
+) -> None:
+    bandit = build_bandit(BanditSpec(dimension=3, budget=budget, function={"kind": "linear", "norm": 2.0}))
+    assert bandit.radius == Practical(budget, 0.05, bandit.function.ridge, 2.0, scale, insurance)
+    assert bandit.noise == EstimatedNoise(prior=0.25, prior_count=10.0)
+
+
+def test_auto_budget_counts_the_parameters_of_the_class_not_the_length_of_the_features() -> None:
+    bandit = build_bandit(BanditSpec(dimension=4, horizon=10_000, function={"kind": "quadratic"}))
+    assert bandit.radius.budget == 0.01 * 10_000 / 15
+
+
+def test_a_finite_class_counts_as_many_parameters_as_it_can_tell_apart() -> None:
+    few = build_function({"kind": "finite", "candidates": ((0.1, 0.2), (0.2, 0.1))}, 2)
+    many = build_function({"kind": "finite", "candidates": tuple((0.1, i / 10) for i in range(9))}, 2)
+    assert (few.parameters, many.parameters) == (1, 2)
 
 
 @pytest.mark.parametrize(
@@ -80,6 +108,19 @@ def test_the_theory_radius_sets_ridge_and_radius_from_the_covering_number() -> N
         {"function": {"kind": "finite", "candidates": ((0.1,),)}},
         {"function": {"kind": "tabular", "cells": 5}},
         {"function": "linear"},
+        {"function": {"kind": ["linear"]}},
+        {"function": {"kind": "linear", "ridge": 5.0}},
+        {"function": {"kind": "linear", "dimension": 2}},
+        {"function": {"kind": "finite"}},
+        {"function": {"kind": "finite", "candidates": ((1e30, 0.1),)}},
+        {"function": {"kind": "linear", "norm": 1e300}},
+        {"function": {"kind": "kernel", "length_scale": 1e-320}},
+        {"function": {"kind": "kernel", "smoothness": np.array([1.5])}},
+        {"budget": False},
+        {"budget": 10**400},
+        {"budget": np.array([1.0, 2.0])},
+        {"noise": 1e-160},
+        {"exploration_floor": False},
         {"dimension": 2.0},
         {"dimension": True},
         {"dimension": 4_000},

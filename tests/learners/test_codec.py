@@ -1,5 +1,6 @@
 """State files: exact, and refused when anything is wrong with them."""
 
+import math
 import struct
 from typing import Any
 
@@ -104,6 +105,65 @@ def test_the_state_of_a_learner_of_another_shape_is_refused(function: dict[str, 
     _, state = _learned(function)
     with pytest.raises(MismatchedState):
         codec.decode(codec.encode(state), like=_learned({"kind": "linear"})[0].init())
+
+
+@pytest.mark.parametrize("data", [None, 5, "HOLDFAST" * 20])
+def test_what_is_not_bytes_is_refused(data: Any) -> None:
+    with pytest.raises(DamagedState):
+        codec.decode(data, like=_learned({"kind": "linear"})[0].init())
+
+
+def test_any_bytes_like_object_is_read() -> None:
+    bandit, state = _learned({"kind": "linear"})
+    data = codec.encode(state)
+    for same in (bytearray(data), memoryview(data)):
+        assert codec.encode(codec.decode(same, like=bandit.init())) == data
+
+
+def test_a_state_in_single_precision_is_of_another_shape() -> None:
+    bandit, state = _learned({"kind": "linear"})
+    function = state.function._replace(theta=state.function.theta.astype(np.float32))
+    with pytest.raises(MismatchedState):
+        codec.decode(codec.encode(state._replace(function=function)), like=bandit.init())
+
+
+@pytest.mark.parametrize("budgets", [(0, 5.0), (5.0, 0)])
+def test_an_insured_learner_does_not_take_an_uninsured_state_nor_the_reverse(budgets: tuple[float, float]) -> None:
+    _, state = _learned({"kind": "linear"}, budget=budgets[0])
+    other = build_bandit(BanditSpec(dimension=3, budget=budgets[1]))
+    with pytest.raises(MismatchedState):
+        codec.restore(codec.encode(state), other)
+
+
+@pytest.mark.parametrize(
+    ("function", "change"),
+    [
+        ({"kind": "linear"}, lambda s: s._replace(alpha=-1.0)),
+        ({"kind": "linear"}, lambda s: s._replace(rounds=-7)),
+        ({"kind": "linear"}, lambda s: s._replace(noise=s.noise._replace(squares=-1.0))),
+        ({"kind": "linear"}, lambda s: s._replace(function=s.function._replace(log_det=-1.0))),
+        ({"kind": "logistic"}, lambda s: s._replace(function=s.function._replace(log_det=-1.0))),
+        ({"kind": "kernel", "core_size": 7}, lambda s: s._replace(function=s.function._replace(size=-1))),
+        ({"kind": "kernel", "core_size": 7}, lambda s: s._replace(function=s.function._replace(size=9))),
+        ({"kind": "finite", "candidates": CANDIDATES}, lambda s: s._replace(function=s.function._replace(best=9))),
+        (
+            {"kind": "finite", "candidates": CANDIDATES},
+            lambda s: s._replace(function=s.function._replace(candidates=s.function.candidates + 1.0)),
+        ),
+    ],
+)
+def test_a_state_no_learner_reaches_is_refused(function: dict[str, Any], change: Any) -> None:
+    bandit, state = _learned(function)
+    assert _same(codec.restore(codec.encode(state), bandit), state)
+    with pytest.raises(UnusableState):
+        codec.restore(codec.encode(change(state)), bandit)
+
+
+@pytest.mark.parametrize("alpha", [math.nan, -math.inf])
+def test_only_an_uninsured_alpha_may_be_infinite(alpha: float) -> None:
+    bandit, state = _learned({"kind": "linear"})
+    with pytest.raises(DamagedState):
+        codec.decode(codec.encode(state._replace(alpha=alpha)), like=bandit.init())
 
 
 def test_a_state_with_numbers_that_are_not_finite_is_refused() -> None:

@@ -1,5 +1,9 @@
-import numpy as np
+from typing import Any
 
+import numpy as np
+import pytest
+
+from holdfast.errors import InvalidConfiguration
 from holdfast.learners import BanditSpec, build_bandit, codec, modes
 
 BANDIT = build_bandit(BanditSpec(dimension=3, budget=0, noise=0.05))
@@ -34,6 +38,14 @@ def test_shadow_learns_from_what_was_shown() -> None:
     state, info = modes.update("shadow", BANDIT, STATE, np.eye(3)[0], 0.5)
     assert info is not None
     assert state.rounds == STATE.rounds + 1
+
+
+@pytest.mark.parametrize("mode", ["Frozen", "off", None])
+def test_an_unknown_mode_is_refused(mode: Any) -> None:
+    with pytest.raises(InvalidConfiguration):
+        modes.decide(mode, BANDIT, STATE, np.eye(3), 7)
+    with pytest.raises(InvalidConfiguration):
+        modes.update(mode, BANDIT, STATE, np.eye(3)[0], 0.5)
 
 
 def test_frozen_decides_but_learns_nothing() -> None:

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from holdfast.learners.radius import Practical, Theory, tied_ridge
+from holdfast.learners.radius import Nested, Practical, Theory, tied_ridge
 
 
 def test_the_practical_radius_is_the_formula_of_the_design() -> None:
@@ -34,6 +34,18 @@ def test_the_theory_radius_is_that_of_the_theorem() -> None:
     c0 = math.sqrt(0.2**2 * math.log(2 / 0.1))
     assert math.isclose(alpha, math.sqrt(30.0) / 8.0)
     assert math.isclose(beta, alpha * 8.0 + math.sqrt(30.0 + math.log(1 / 0.1)) + math.sqrt(c0))
+    implicit = Theory(8.0, 0.1, 30.0, regulariser=30.0).confidence(0.2, 99.0, 0.0)
+    assert math.isclose(implicit.beta, math.sqrt(beta**2 + 30.0))
+
+
+def test_the_nested_radius_scales_nothing_down() -> None:
+    rule = Nested(budget=8.0, confidence_level=0.1, insurance=0.5)
+    radius = 0.2 * math.sqrt(2 * math.log(10) + 2 * math.log(40))
+    alpha, beta = rule.confidence(0.2, 2 * math.log(40), 0.0)
+    assert math.isclose(alpha, 0.5 * radius / 8.0)
+    assert math.isclose(beta, 2 * radius + 4 * math.sqrt(2) * alpha * 8.0)
+    assert rule.confidence(0.2, 2 * math.log(40), alpha_before=9.0).alpha == 9.0
+    assert Nested(0.0, 0.1, 0.5).confidence(0.2, 2 * math.log(40), 0.0) == (math.inf, 2 * radius)
 
 
 @pytest.mark.parametrize(("scale", "insurance"), [(0.3, 0.0), (0.1, 0.6), (0.2, 0.1), (0.05, 0.0)])

@@ -8,11 +8,11 @@ from typing import Any, Literal
 import numpy as np
 
 from holdfast.arrays import Array
-from holdfast.checks import demand, demand_whole
+from holdfast.checks import demand, demand_choice, demand_texts, demand_whole
 from holdfast.errors import InvalidInput
 from holdfast.features.candidates import Candidate, check_candidates
-from holdfast.features.limits import DIMENSION_MAX, STATES_MAX, VECTOR_LENGTH_MAX
-from holdfast.features.normalise import Normalisation, normalise
+from holdfast.features.limits import DIMENSION_MAX, ID_LENGTH_MAX, STATES_MAX, VECTOR_LENGTH_MAX
+from holdfast.features.normalise import NORMALISATIONS, Normalisation, normalise
 from holdfast.features.numbers import checked_vector
 
 Joint = Literal["action", "concat", "outer", "disjoint", "cell"]
@@ -43,11 +43,11 @@ class Dense:
         demand_whole("context", self.context, 0, VECTOR_LENGTH_MAX)
         demand_whole("action", self.action, 0, VECTOR_LENGTH_MAX)
         demand_whole("states", self.states, 1, STATES_MAX)
-        demand(self.joint in _JOINERS, f"joint must be one of {', '.join(_JOINERS)}")
-        demand(self.normalise in ("clip", "unit", "none"), "normalise must be clip, unit or none")
+        demand_choice("joint", self.joint, _JOINERS)
+        demand_choice("normalise", self.normalise, NORMALISATIONS)
+        demand_texts("actions", self.actions, ID_LENGTH_MAX)
         declared = self.joint in ("disjoint", "cell")
         demand(bool(self.actions) == declared, "actions are declared for joint disjoint and cell, and only for those")
-        demand(len(set(self.actions)) == len(self.actions), "declared actions must be unique")
         demand(not declared or self.action == 0, f"joint {self.joint} takes no action vector: action must be 0")
         demand(self.joint != "cell" or self.context == 1, "joint cell takes the number of the state: context must be 1")
         demand(self.states == 1 or self.joint == "cell", "states is for joint cell")
@@ -91,7 +91,7 @@ class Dense:
         for index, candidate in enumerate(candidates):
             if candidate.id not in self._index:
                 raise InvalidInput(f"/actions/{index}/id", "is not among the learner's declared actions")
-            if candidate.features is not None and len(candidate.features):
+            if candidate.features not in (None, [], ()):
                 raise InvalidInput(f"/actions/{index}/features", f"joint {self.joint} takes no action features")
         return [self._index[candidate.id] for candidate in candidates]
 

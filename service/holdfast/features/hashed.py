@@ -11,20 +11,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holdfast.arrays import Array
-from holdfast.checks import demand, demand_whole
+from holdfast.checks import demand, demand_choice, demand_texts, demand_whole, is_text
 from holdfast.errors import InvalidInput
 from holdfast.features.candidates import Candidate, check_candidates
 from holdfast.features.hashing import Hashes, hash_name, hash_pairs, scatter
 from holdfast.features.limits import (
     DIMENSION_MAX,
+    INTERACTIONS_MAX,
     NAME_LENGTH_MAX,
     PAIRS_MAX,
     PAIRS_PER_REQUEST_MAX,
     TEXT_LENGTH_MAX,
     TOKENS_MAX,
 )
-from holdfast.features.normalise import Normalisation, normalise
+from holdfast.features.normalise import NORMALISATIONS, Normalisation, normalise
 from holdfast.features.numbers import NUMBER_TYPES, within_bounds
+
+_INTERACTIONS_RULE = f"interactions must be a list of at most {INTERACTIONS_MAX} pairs of names"
 
 
 class Token(NamedTuple):
@@ -57,9 +60,13 @@ class Hashed:
 
     def __post_init__(self) -> None:
         demand_whole("dimension", self.dimension, 1, DIMENSION_MAX)
-        demand(self.normalise in ("clip", "unit", "none"), "normalise must be clip, unit or none")
-        crossed = all(len(pair) == 2 and pair[0] != pair[1] for pair in self.interactions)
-        demand(crossed, "each interaction must name two different namespaces")
+        demand_choice("normalise", self.normalise, NORMALISATIONS)
+        pairs = self.interactions
+        demand(isinstance(pairs, list | tuple) and len(pairs) <= INTERACTIONS_MAX, _INTERACTIONS_RULE)
+        for pair in pairs:
+            demand_texts("the names of an interaction", pair, NAME_LENGTH_MAX)
+            demand(len(pair) == 2, _INTERACTIONS_RULE)
+        demand(len({tuple(pair) for pair in pairs}) == len(pairs), "interactions must be unique")
 
     def encode(self, context: Any, candidates: Sequence[Candidate]) -> Array:
         check_candidates(candidates)
@@ -83,7 +90,7 @@ class Hashed:
         for left_name, right_name in self.interactions:
             left, right = (_select(name, context, action) for name in (left_name, right_name))
             if len(left.values) * len(right.values) > PAIRS_MAX:
-                raise InvalidInput(pointer, f"at most {PAIRS_MAX} interaction terms per action")
+                raise InvalidInput(pointer, f"at most {PAIRS_MAX} terms per interaction and action")
             products: Array = np.outer(left.values, right.values).ravel()
             groups.append(Group(hash_pairs(left.hashes, right.hashes), products))
         return Group(np.concatenate([g.hashes for g in groups]), np.concatenate([g.values for g in groups]))
@@ -111,13 +118,15 @@ def _leaves(features: Mapping[str, Any], pointer: str) -> Iterator[tuple[str, st
         if not isinstance(value, Mapping):
             yield "", name, value, where
             continue
+        if not name:
+            raise InvalidInput(where, "a namespace needs a name")
         for inner, inner_value in _named(value, where):
             yield name, inner, inner_value, f"{where}/{_escaped(inner)}"
 
 
 def _named(features: Mapping[str, Any], pointer: str) -> Iterator[tuple[str, Any]]:
     for name, value in features.items():
-        if not _is_text(name, NAME_LENGTH_MAX):
+        if not is_text(name, NAME_LENGTH_MAX):
             raise InvalidInput(pointer, f"names must be Unicode text of at most {NAME_LENGTH_MAX} characters")
         if not name.startswith("_"):
             yield name, value
@@ -125,7 +134,7 @@ def _named(features: Mapping[str, Any], pointer: str) -> Iterator[tuple[str, Any
 
 def _tokens_of(side: str, namespace: str, name: str, value: Any, pointer: str) -> Iterator[Token]:
     if isinstance(value, str):
-        if not _is_text(value, TEXT_LENGTH_MAX):
+        if not is_text(value, TEXT_LENGTH_MAX):
             raise InvalidInput(pointer, f"must be Unicode text of at most {TEXT_LENGTH_MAX} characters")
         yield Token(namespace, hash_name("text", side, namespace, name, value), 1.0)
     elif isinstance(value, bool):
@@ -156,18 +165,8 @@ def _group(tokens: list[Token]) -> Group:
     return Group(hashes, np.array([token.value for token in tokens], dtype=np.float64))
 
 
-_CONSTANT = _group([Token("", hash_name("constant"), 1.0)])  # so that no candidate is the zero vector
-
-
-def _is_text(value: Any, length_max: int) -> bool:
-    """Whether this is a text that UTF-8 can write (a lone surrogate cannot), and not too long."""
-    if not isinstance(value, str) or len(value) > length_max:
-        return False
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
+# Part of every candidate, so that one without features is not the zero vector.
+_CONSTANT = _group([Token("", hash_name("constant"), 1.0)])
 
 
 def _escaped(name: str) -> str:

@@ -8,6 +8,7 @@ STATES_MAX = 1_000_000  # of a table
 ID_LENGTH_MAX = 256
 NAME_LENGTH_MAX = 256  # of a JSON feature or namespace
 TEXT_LENGTH_MAX = 1_024  # of a JSON feature's text
+INTERACTIONS_MAX = 64
 TOKENS_MAX = 4_096  # hashed features of one object
 PAIRS_MAX = 65_536  # interaction terms of one candidate
 PAIRS_PER_REQUEST_MAX = 4_000_000

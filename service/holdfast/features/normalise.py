@@ -8,20 +8,22 @@ from holdfast.arrays import Array
 from holdfast.errors import InvalidInput
 
 Normalisation = Literal["clip", "unit", "none"]
+NORMALISATIONS = ("clip", "unit", "none")
 LENGTH_SLACK = 1e-9  # a caller's own rounding
 
 
 def normalise(phi: Array, how: Normalisation) -> Array:
     """Scale each row of `phi` (K, d).
 
-    `clip` shortens rows longer than 1, `unit` makes every non-zero row 1 long, `none` trusts the caller and refuses a
-    longer row.
+    `clip` shortens rows longer than 1, `unit` makes every row 1 long that is not zero, `none` trusts the caller and
+    refuses a longer row.
 
     >>> normalise(np.array([[3.0, 4.0], [0.3, 0.4]]), "clip").tolist()
     [[0.6, 0.8], [0.3, 0.4]]
     """
-    squared: Array = np.einsum("ij,ij->i", phi, phi)
-    length: Array = np.sqrt(squared)
+    if how == "unit":
+        phi = phi / np.where((largest := np.abs(phi).max(axis=1, initial=0.0)) > 0.0, largest, 1.0)[:, None]
+    length: Array = np.sqrt(np.vecdot(phi, phi))
     if how == "none":
         if length.size and length.max() > 1.0 + LENGTH_SLACK:
             index = int(length.argmax())

@@ -17,9 +17,11 @@ import numpy.typing as npt
 
 from holdfast.arrays import Array
 from holdfast.checks import demand, demand_number
+from holdfast.functions.points import check_in_unit_ball
 from holdfast.functions.protocol import PARAMETERS_MAX, Seen, Weigh
 
 CANDIDATES_MAX = 2_000
+WEIGHT_MAX = 1_000.0
 _RULE = f"candidates must be a list of 1 to {CANDIDATES_MAX:,} weight vectors"
 
 
@@ -46,7 +48,7 @@ class Finite:
         demand(1 <= len(rows) <= CANDIDATES_MAX and 1 <= len(rows[0]) <= PARAMETERS_MAX, _RULE)
         demand(all(len(row) == len(rows[0]) for row in rows), "candidates must all have the same length")
         for value in (value for row in rows for value in row):
-            demand_number("each weight of a candidate", value, above=-math.inf)
+            demand_number("each weight of a candidate", value, least=-WEIGHT_MAX, most=WEIGHT_MAX)
         demand_number("ridge", self.ridge, above=0.0)
 
     @property
@@ -65,9 +67,18 @@ class Finite:
     def prior_width(self) -> float:
         return 1.0
 
+    def check(self, x: Array) -> None:
+        check_in_unit_ball(x, self.dimension)
+
     def init(self) -> FiniteState:
         n = len(self.candidates)
-        return FiniteState(np.array(self.candidates), np.zeros(n), np.zeros((n, n)), np.ones(n, dtype=bool), 0)
+        return FiniteState(
+            np.array(self.candidates, dtype=np.float64), np.zeros(n), np.zeros((n, n)), np.ones(n, dtype=bool), 0
+        )
+
+    def is_sound(self, state: FiniteState) -> bool:
+        known = np.array_equal(state.candidates, np.array(self.candidates, dtype=np.float64))
+        return known and 0 <= state.best < len(self.candidates) and bool(state.alive[state.best])
 
     def evaluate(self, state: FiniteState, x: Array) -> tuple[Array, Array]:
         values = x @ state.candidates.T
@@ -99,7 +110,7 @@ class Finite:
         return state._replace(alive=state.alive & (state.distance[state.best] <= beta * beta))
 
     def log_complexity(self, state: FiniteState) -> float:
-        return math.log(len(self.candidates))
+        return 2.0 * math.log(len(self.candidates))
 
     def log_covering(self, gamma: float) -> float:
         return math.log(len(self.candidates))

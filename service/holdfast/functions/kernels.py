@@ -10,9 +10,11 @@ from typing import Literal
 import numpy as np
 
 from holdfast.arrays import Array
-from holdfast.checks import demand, demand_number
+from holdfast.checks import demand, demand_choice, demand_number
 
 KernelKind = Literal["rbf", "matern", "linear"]
+ROUNDING = 1e-14
+LENGTH_SCALE_MIN, LENGTH_SCALE_MAX = 1e-4, 1e4
 MATERN_SMOOTHNESS = (0.5, 1.5, 2.5)
 
 
@@ -25,17 +27,20 @@ class Kernel:
     smoothness: float = 2.5
 
     def __post_init__(self) -> None:
-        demand(self.kind in ("rbf", "matern", "linear"), "kernel must be rbf, matern or linear")
-        demand_number("length_scale", self.length_scale, above=0.0)
-        demand(self.smoothness in MATERN_SMOOTHNESS, "smoothness must be 0.5, 1.5 or 2.5")
+        demand_choice("kernel", self.kind, ("rbf", "matern", "linear"))
+        demand_number("length_scale", self.length_scale, above=LENGTH_SCALE_MIN, most=LENGTH_SCALE_MAX)
+        known = isinstance(self.smoothness, float) and self.smoothness in MATERN_SMOOTHNESS
+        demand(known, "smoothness must be 0.5, 1.5 or 2.5")
 
     def between(self, x: Array, points: Array) -> Array:
         """`(n, d)` and `(m, d)` → `(n, m)`."""
         inner = x @ points.T
         if self.kind == "linear":
             return inner
-        squared = np.einsum("ij,ij->i", x, x)[:, None] + np.einsum("ij,ij->i", points, points) - 2.0 * inner
-        return self.of_distance(np.sqrt(np.maximum(squared, 0.0)) / self.length_scale)
+        lengths = np.vecdot(x, x)[:, None] + np.vecdot(points, points)
+        squared = lengths - 2.0 * inner
+        squared[squared < ROUNDING * lengths] = 0.0  # a point is at distance 0 from itself, not at √ε
+        return self.of_distance(np.sqrt(squared) / self.length_scale)
 
     def of_distance(self, r: Array) -> Array:
         """k as a function of the distance in units of the length scale."""
@@ -51,7 +56,7 @@ class Kernel:
     def diagonal(self, x: Array) -> Array:
         """k(z, z) for each row."""
         if self.kind == "linear":
-            squared: Array = np.einsum("ij,ij->i", x, x)
+            squared: Array = np.vecdot(x, x)
             return squared
         return np.ones(len(x))
 

@@ -20,6 +20,7 @@ from scipy.special import expit
 from holdfast.arrays import Array
 from holdfast.checks import demand_number, demand_whole
 from holdfast.functions import ridge as regression
+from holdfast.functions.points import check_in_unit_ball
 from holdfast.functions.protocol import PARAMETERS_MAX, Seen, Weigh
 from holdfast.functions.ridge import RidgeState
 
@@ -47,9 +48,15 @@ class Logistic:
     def prior_width(self) -> float:
         return 0.25  # μ'(0)
 
+    def check(self, x: Array) -> None:
+        check_in_unit_ball(x, self.dimension)
+
     def init(self) -> RidgeState:
         d = self.dimension
         return RidgeState(np.empty(0), np.eye(d) / math.sqrt(self.ridge), np.zeros(d), 0.0)
+
+    def is_sound(self, state: RidgeState) -> bool:
+        return state.log_det >= 0.0
 
     def evaluate(self, state: RidgeState, x: Array) -> tuple[Array, Array]:
         mean = expit(np.clip(x @ state.theta, -self.norm, self.norm))
@@ -74,6 +81,7 @@ class Logistic:
         width = math.sqrt(squared)
         weight = weigh(width)
         log_det += regression.fold(root, theta, whitened, squared, y - mean, weight)
+        self._hold(theta, x)
         return RidgeState(basis, root, theta, log_det), Seen(mean, width, weight)
 
     def confine(self, state: RidgeState, beta: float) -> RidgeState:
@@ -84,4 +92,11 @@ class Logistic:
 
     def log_covering(self, gamma: float) -> float:
         # μ is 1/4-Lipschitz, so a 4γ-cover of the scores is a γ-cover of the functions.
-        return self.dimension * math.log1p(self.norm / (2.0 * gamma))
+        return regression.ball_log_covering(self.dimension, self.norm, 4.0 * gamma)
+
+    def _hold(self, theta: Array, x: Array) -> None:
+        """Bring θᵀφ back within ±B, in place: past it the slope is lost and later evidence could not undo the step."""
+        score, length = ddot(theta, x), ddot(x, x)
+        beyond = score - max(-self.norm, min(self.norm, score))
+        if beyond != 0.0:
+            theta -= x * (beyond / length)

@@ -60,8 +60,14 @@ class FunctionClass(Protocol[State]):
     def prior_width(self) -> float:
         """b of an unseen unit point when λ = 1; the learner ties λ to its radius with it."""
 
+    def check(self, x: Array) -> None:
+        """Raise `InvalidInput` unless `x`, `(d,)` or `(n, d)`, are points of this class."""
+
     def init(self) -> State:
         """The state that has seen nothing."""
+
+    def is_sound(self, state: State) -> bool:
+        """Whether a state of the right shape, from a file, can be one of this class's."""
 
     def evaluate(self, state: State, x: Array) -> tuple[Array, Array]:
         """`(n, d)` points → f̂ `(n,)` and b `(n,)`."""
@@ -73,10 +79,13 @@ class FunctionClass(Protocol[State]):
         """Fold one observation in. With `donate` the arrays of `state` may be overwritten: same bits, no copy."""
 
     def confine(self, state: State, beta: float) -> State:
-        """Narrow the confidence set to radius β, where the class keeps one explicitly (𝓕_t ⊆ 𝓕_{t−1})."""
+        """Narrow the confidence set to radius β, where the class keeps one explicitly (𝓕_t ⊆ 𝓕_{t−1}).
+
+        What is returned may share arrays with `state`.
+        """
 
     def log_complexity(self, state: State) -> float:
-        """The data-dependent stand-in for ln N."""
+        """The data-dependent stand-in for 2 ln N: ln det(Λ)/det(λI) for the classes of linear algebra."""
 
     def log_covering(self, gamma: float) -> float:
         """ln N(γ, 𝓕), for the radius of th:bandit."""

@@ -24,6 +24,7 @@ from scipy.linalg.blas import ddot, dger
 
 from holdfast.arrays import Array
 from holdfast.checks import demand_number, demand_whole
+from holdfast.functions.points import check_in_unit_ball
 from holdfast.functions.protocol import PARAMETERS_MAX, Seen, Weigh
 
 
@@ -52,6 +53,11 @@ def widths(root: Array, phi: Array) -> Array:
     whitened = phi.dot(root)
     squared: Array = np.vecdot(whitened, whitened)
     return np.sqrt(squared, out=squared)
+
+
+def ball_log_covering(parameters: int, norm: float, gamma: float) -> float:
+    """A ball of radius B in m dimensions has a γ-cover of (1 + 2B/γ)^m points."""
+    return parameters * math.log1p(2.0 * norm / gamma)
 
 
 @dataclass(frozen=True)
@@ -84,9 +90,15 @@ class RidgeOnFeatures:
         """ψ: `(n, d)` → `(n, m)`, or `(d,)` → `(m,)`."""
         return x
 
+    def check(self, x: Array) -> None:
+        check_in_unit_ball(x, self.dimension)
+
     def init(self) -> RidgeState:
         m = self.parameters
         return RidgeState(self.init_basis(), np.eye(m) / math.sqrt(self.ridge), np.zeros(m), 0.0)
+
+    def is_sound(self, state: RidgeState) -> bool:
+        return state.log_det >= 0.0
 
     def evaluate(self, state: RidgeState, x: Array) -> tuple[Array, Array]:
         phi = self.lift(state.basis, x)
@@ -117,5 +129,4 @@ class RidgeOnFeatures:
         return state.log_det
 
     def log_covering(self, gamma: float) -> float:
-        # A ball of radius B in m dimensions has a γ-cover of (1 + 2B/γ)^m points.
-        return self.parameters * math.log1p(2.0 * self.norm / gamma)
+        return ball_log_covering(self.parameters, self.norm, gamma)

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from holdfast.arrays import Array
 from holdfast.checks import demand_number, demand_whole
 from holdfast.errors import InvalidInput
+from holdfast.functions.points import check_shape
 from holdfast.functions.protocol import Seen, Weigh
+from holdfast.functions.ridge import ball_log_covering
 
 CELLS_MAX = 1_000_000
 
@@ -54,8 +55,11 @@ class Tabular:
     def init(self) -> TableState:
         return TableState(np.full(self.cells, 1.0 / math.sqrt(self.ridge)), np.zeros(self.cells), 0.0)
 
+    def is_sound(self, state: TableState) -> bool:
+        return state.log_det >= 0.0 and bool((state.root > 0.0).all())
+
     def evaluate(self, state: TableState, x: Array) -> tuple[Array, Array]:
-        cells = self._cells(x[:, 0])
+        cells = x[:, 0].astype(np.int64)
         return state.theta[cells], state.root[cells]
 
     def optimism(self, state: TableState, x: Array, beta: float) -> tuple[Array, Array]:
@@ -68,7 +72,7 @@ class Tabular:
         root, theta, log_det = state
         if not donate:
             root, theta = root.copy(), theta.copy()
-        cell = int(self._cells(x)[0])
+        cell = int(x[0])
         width, mean = float(root[cell]), float(theta[cell])
         weight = weigh(width)
         # `ridge.fold`, in one dimension.
@@ -85,10 +89,9 @@ class Tabular:
         return state.log_det
 
     def log_covering(self, gamma: float) -> float:
-        return self.cells * math.log1p(2.0 * self.norm / gamma)
+        return ball_log_covering(self.cells, self.norm, gamma)
 
-    def _cells(self, numbers: Array) -> npt.NDArray[np.int64]:
-        cells = numbers.astype(np.int64)
-        if np.any(cells != numbers) or np.any((cells < 0) | (cells >= self.cells)):
-            raise InvalidInput("", f"a cell must be a whole number from 0 to {self.cells - 1}")
-        return cells
+    def check(self, x: Array) -> None:
+        check_shape(x, 1)
+        if not ((x >= 0.0) & (x < self.cells) & (x == np.floor(x))).all():  # false for NaN too
+            raise InvalidInput("/features", f"a cell must be a whole number from 0 to {self.cells - 1:,}")

@@ -8,6 +8,7 @@ Invariants
 4. α never falls (see `radius.py`), so α·ζ̄·b(z) bounds what ζ̄ units of corruption did to f̂(z), at any time.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple
 
@@ -15,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from holdfast.arrays import Array
-from holdfast.errors import InvalidInput
+from holdfast.errors import DamagedState, InvalidInput, MismatchedState
 from holdfast.functions.protocol import FunctionClass, State
 from holdfast.learners.noise import EstimatedNoise, GivenNoise, NoiseState
 from holdfast.learners.radius import Radius
@@ -38,7 +39,10 @@ class BanditState(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The full ranking. All arrays are in the order of the candidates given; `order` lists them best first."""
+    """The full ranking. All arrays are in the order of the candidates given.
+
+    `order` lists them as they are to be shown: the chosen one, then the others from the best score down.
+    """
 
     chosen: int
     order: npt.NDArray[np.intp]
@@ -73,19 +77,26 @@ class Bandit(Generic[State]):
         alpha, beta = self.radius.confidence(level, complexity, alpha_before=0.0)
         return BanditState(self.function.confine(function, beta), noise, 0, 0.0, alpha, beta)
 
-    def decide(self, state: BanditState, options: Array, position: int) -> Decision:
-        """Rank the rows of `options` (K, d); `position` is the decision's place in the log."""
+    def decide(self, state: BanditState, options: Array, position: int, top: int = 1) -> Decision:
+        """Rank the rows of `options` (K, d). `position` is the place in the log; the first `top` will be shown."""
+        self.function.check(options)
         mean, bonus = self.function.optimism(state.function, options, state.beta)
+        return self.rank(mean, bonus, position, top)
+
+    def rank(self, mean: Array, bonus: Array, position: int, top: int = 1) -> Decision:
+        """The decision that follows from means and bonuses alone: what a log needs to keep to give it again."""
+        if not isinstance(position, int) or position < 0:
+            raise InvalidInput("/position", "must be a whole number, 0 or more")
         score = np.minimum(mean + bonus, SCORE_MAX)  # eqn:confidence_set_mdp: 1 ∧ (f̂ + βb)
         order = (-score).argsort(kind="stable")
-        if self.exploration_floor or _first_two_tie(score, order):
-            return self._decide_tied(mean, bonus, score, position)
+        if self.exploration_floor or _tie_among_first(top, score, order):
+            return self._decide_tied(mean, bonus, score, position, top)
         return _greedy(order, mean, bonus, score)
 
     def update(self, state: BanditState, phi: Array, reward: float, donate: bool = False) -> tuple[BanditState, Info]:
         """Learn that `phi` (d,) earned `reward` in [0, 1]. With `donate` the old arrays may be overwritten."""
-        if not 0.0 <= reward <= 1.0:  # true for NaN too
-            raise InvalidInput("/value", "must be scaled to [0, 1]")
+        reward = _checked(reward)
+        self.function.check(phi)
         weigh = weigh_with(state.alpha)
         function, (mean, width, weight) = self.function.observe(state.function, phi, reward, weigh, donate)
         residual = reward - mean
@@ -98,11 +109,20 @@ class Bandit(Generic[State]):
         new = BanditState(function, noise, state.rounds + 1, state.potential + d_squared, alpha, beta)
         return new, Info(weight, width, d_squared, residual)
 
-    def _decide_tied(self, mean: Array, bonus: Array, score: Array, position: int) -> Decision:
+    def check_state(self, state: BanditState) -> None:
+        """Refuse a state of the right shape that no fold of this learner could have reached."""
+        if math.isinf(state.alpha) != math.isinf(self.init().alpha):
+            raise MismatchedState("the state is insured and the learner is not, or the other way round")
+        reached = min(state.rounds, state.potential, state.beta, state.noise.squares) >= 0
+        reached = reached and state.alpha > 0.0 and state.noise.mass > 0.0
+        if not reached or not self.function.is_sound(state.function):
+            raise DamagedState("the state holds numbers that no learner reaches")
+
+    def _decide_tied(self, mean: Array, bonus: Array, score: Array, position: int, top: int) -> Decision:
         """At the cap the larger bonus goes first, then the seeded generator; the floor mixes in a uniform choice."""
         key = _tie_key(bonus, score)
         order = (-key).argsort(kind="stable")
-        if not self.exploration_floor and not _first_two_tie(key, order):
+        if not self.exploration_floor and not _tie_among_first(top, key, order):
             return _greedy(order, mean, bonus, score)
         rng = np.random.default_rng((self.seed, position))
         order = np.lexsort((rng.random(len(key)), -key))
@@ -116,6 +136,16 @@ class Bandit(Generic[State]):
         return Decision(int(order[0]), order, mean, bonus, score, probability)
 
 
+def _checked(reward: Any) -> float:
+    """The reward as a Python float in [0, 1], the only kind of number the state may ever see."""
+    if type(reward) is bool or not isinstance(reward, int | float | np.integer | np.floating):
+        raise InvalidInput("/value", "must be a number")
+    value = float(reward)
+    if not 0.0 <= value <= 1.0:  # true for NaN too
+        raise InvalidInput("/value", "must be scaled to [0, 1]")
+    return value
+
+
 def _greedy(order: npt.NDArray[np.intp], mean: Array, bonus: Array, score: Array) -> Decision:
     chosen = int(order[0])
     probability = np.zeros(len(score))
@@ -123,8 +153,9 @@ def _greedy(order: npt.NDArray[np.intp], mean: Array, bonus: Array, score: Array
     return Decision(chosen, order, mean, bonus, score, probability)
 
 
-def _first_two_tie(key: Array, order: npt.NDArray[np.intp]) -> bool:
-    return len(order) > 1 and bool(key[order[0]] - key[order[1]] <= ROUNDING)
+def _tie_among_first(top: int, key: Array, order: npt.NDArray[np.intp]) -> bool:
+    """Whether who is among the first `top`, or in which order, hangs on a tie."""
+    return any(key[order[i]] - key[order[i + 1]] <= ROUNDING for i in range(min(top, len(order) - 1)))
 
 
 def _tie_key(bonus: Array, score: Array) -> Array:

@@ -6,16 +6,15 @@ numbers that depend on one another: the budget, λ and the radius.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, Literal
 
-from holdfast.checks import demand, demand_number, demand_whole
-from holdfast.errors import InvalidConfiguration
-from holdfast.functions import CLASSES, FunctionClass, Kernel
+from holdfast.checks import demand, demand_choice, demand_number, demand_whole
+from holdfast.functions import CLASSES, Finite, FunctionClass, Kernel
 from holdfast.functions.protocol import PARAMETERS_MAX, SEED_MAX
 from holdfast.learners.bandit import Bandit
-from holdfast.learners.noise import NOISE_MAX, EstimatedNoise, GivenNoise
-from holdfast.learners.radius import Practical, Radius, Theory, tied_ridge
+from holdfast.learners.noise import NOISE_MAX, NOISE_MIN, EstimatedNoise, GivenNoise
+from holdfast.learners.radius import Nested, Practical, Radius, Theory, tied_ridge
 
 # Chosen once on the whole regret table of `make bench`, not per problem (ARCHITECTURE.md, decisions).
 SCALE_UNINSURED = 0.3
@@ -48,13 +47,12 @@ class BanditSpec:
         demand_number("confidence", self.confidence, above=0.0, most=CONFIDENCE_MAX)
         demand_number("premium", self.premium, above=0.0, most=1.0)
         demand(isinstance(self.function, Mapping), "function must be an object with a kind")
-        demand(self.radius in ("practical", "theory"), "radius must be practical or theory")
-        if self.budget not in ("auto", 0):
-            demand_number("budget, unless it is auto or 0,", self.budget, above=0.0)
-        if self.noise != "auto":
-            demand_number("noise, unless it is auto,", self.noise, above=0.0, most=NOISE_MAX)
-        if self.exploration_floor != 0:
-            demand_number("exploration_floor, unless it is 0,", self.exploration_floor, above=0.0, most=1.0)
+        demand_choice("radius", self.radius, ("practical", "theory"))
+        if not (isinstance(self.budget, str) and self.budget == "auto"):
+            demand_number("budget, unless it is auto,", self.budget, least=0.0)
+        if not (isinstance(self.noise, str) and self.noise == "auto"):
+            demand_number("noise, unless it is auto,", self.noise, least=NOISE_MIN, most=NOISE_MAX)
+        demand_number("exploration_floor", self.exploration_floor, least=0.0, most=1.0)
 
 
 def build_bandit(spec: BanditSpec) -> Bandit[Any]:
@@ -73,24 +71,32 @@ def build_function(description: Mapping[str, Any], dimension: int) -> FunctionCl
     """A function class from `{"kind": "kernel", "length_scale": 0.3, …}`."""
     parameters = dict(description)
     kind = parameters.pop("kind", None)
-    demand(kind in CLASSES, f"function kind must be one of {', '.join(CLASSES)}")
+    demand_choice("function kind", kind, CLASSES)
     if kind in ("fourier", "kernel"):
         parameters["kernel"] = Kernel(**_take(parameters, "kernel", "length_scale", "smoothness"))
     if kind not in ("finite", "tabular"):
+        demand("dimension" not in parameters, "the dimension is that of the features and cannot be given")
         parameters["dimension"] = dimension
-    try:
-        function: FunctionClass[Any] = CLASSES[str(kind)](**parameters)
-    except TypeError:
-        raise InvalidConfiguration(f"function {kind} does not take these parameters") from None
+    _demand_known(str(kind), parameters)
+    function: FunctionClass[Any] = CLASSES[str(kind)](**parameters)
     demand(function.dimension == dimension, f"function {kind} does not fit features of dimension {dimension}")
     return function
+
+
+def _demand_known(kind: str, parameters: Mapping[str, Any]) -> None:
+    """Every parameter the class needs, and none it does not take; λ follows from the radius and is never given."""
+    taken = {f.name: f for f in fields(CLASSES[kind]) if f.name != "ridge"}
+    needed = [name for name, f in taken.items() if f.default is MISSING and f.default_factory is MISSING]
+    demand(all(name in parameters for name in needed), f"function {kind} needs {', '.join(needed)}")
+    offered = ", ".join(name for name in taken if name != "dimension") or "no parameters"
+    demand(set(parameters) <= set(taken), f"function {kind} takes {offered}")
 
 
 def insured_budget(spec: BanditSpec, parameters: int) -> float:
     """ζ̄: `auto` is the paper's √T (Section 4.3), but no more than the premium, about ζ̄·d of regret, can pay for."""
     if spec.budget == "auto":
         return min(math.sqrt(spec.horizon), spec.premium * spec.horizon / parameters)
-    return spec.budget
+    return float(spec.budget)
 
 
 def _radius(spec: BanditSpec, function: FunctionClass[Any], budget: float, noise: float) -> tuple[float, Radius]:
@@ -98,10 +104,20 @@ def _radius(spec: BanditSpec, function: FunctionClass[Any], budget: float, noise
     if spec.radius == "theory":
         # One candidate alone has ln N = 0, and λ = 0 would divide by nothing: count it as two.
         log_covering = max(math.log(2.0), function.log_covering(gamma=1.0 / (spec.horizon * max(1.0, budget))))
-        return log_covering, Theory(budget, spec.confidence, log_covering)
+        return _theory(spec, function, budget, log_covering)
+    if isinstance(function, Finite):
+        return 1.0, Nested(budget, spec.confidence, INSURANCE)
     scale, insurance = (SCALE_INSURED, INSURANCE) if budget else (SCALE_UNINSURED, 0.0)
     ridge = tied_ridge(scale, insurance, noise, spec.confidence, function.norm, function.prior_width)
     return ridge, Practical(budget, spec.confidence, ridge, function.norm, scale, insurance)
+
+
+def _theory(spec: BanditSpec, function: FunctionClass[Any], budget: float, log_covering: float) -> tuple[float, Radius]:
+    """λ = ln N. Where the sup of eq:bonus_mdp is over a ball of radius B, it is the width at ridge λ/(4B²)."""
+    if isinstance(function, Finite):
+        return log_covering, Theory(budget, spec.confidence, log_covering)
+    ridge = log_covering / (4.0 * function.norm**2)
+    return ridge, Theory(budget, spec.confidence, log_covering, regulariser=log_covering)
 
 
 def _take(parameters: dict[str, Any], kind: str, *names: str) -> dict[str, Any]:

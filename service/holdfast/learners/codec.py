@@ -17,6 +17,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from holdfast.errors import DamagedState, MismatchedState, UnknownVersion
+from holdfast.learners.bandit import Bandit, BanditState
 
 MAGIC = b"HOLDFAST"
 VERSION = 1
@@ -38,16 +39,28 @@ def decode(data: bytes, like: StateT) -> StateT:
     expected = {path: _signature(leaf) for path, leaf in _leaves(like)}
     if {path: _signature(leaf) for path, leaf in leaves.items()} != expected:
         raise MismatchedState("the state belongs to a learner of another shape")
-    if not all(np.isfinite(leaf).all() for path, leaf in leaves.items() if path not in _UNBOUNDED):
+    if not all(_is_sound(path, leaf) for path, leaf in leaves.items()):
         raise DamagedState("the state holds numbers that are not finite")
     rebuilt: StateT = _rebuild(like, leaves, "")
     return rebuilt
 
 
-_UNBOUNDED = {"alpha"}  # infinite when nothing is insured
+def restore(data: bytes, bandit: Bandit[Any]) -> BanditState:
+    """The state in a file, for this learner: decoded, and found to be one that it can go on from."""
+    state = decode(data, like=bandit.init())
+    bandit.check_state(state)
+    return state
+
+
+def _is_sound(path: str, leaf: Leaf) -> bool:
+    """Finite everywhere; α alone may be +∞, when nothing is insured."""
+    return bool(np.isfinite(leaf).all() or (path == "alpha" and leaf == np.inf))
 
 
 def _verified_body(data: bytes) -> bytes:
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise DamagedState("a state is bytes")
+    data = bytes(data)
     if len(data) < _PREFIX.size:
         raise DamagedState("the state is shorter than its own header")
     magic, version, digest = _PREFIX.unpack_from(data)

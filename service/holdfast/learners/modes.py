@@ -10,14 +10,19 @@ from typing import Any, Literal
 import numpy as np
 
 from holdfast.arrays import Array
+from holdfast.checks import demand_choice
 from holdfast.learners.bandit import Bandit, BanditState, Decision, Info
 
 Mode = Literal["online", "shadow", "frozen"]
+MODES = ("online", "shadow", "frozen")
 
 
-def decide(mode: Mode, bandit: Bandit[Any], state: BanditState, options: Array, position: int) -> Decision:
-    """The decision this mode answers with. In shadow mode the ranking still says what online would have preferred."""
-    decision = bandit.decide(state, options, position)
+def decide(
+    mode: Mode, bandit: Bandit[Any], state: BanditState, options: Array, position: int, top: int = 1
+) -> Decision:
+    """The decision this mode answers with. In shadow mode the ranking still says what online would have done."""
+    demand_choice("mode", mode, MODES)
+    decision = bandit.decide(state, options, position, top)
     return _first(decision) if mode == "shadow" else decision
 
 
@@ -25,6 +30,7 @@ def update(
     mode: Mode, bandit: Bandit[Any], state: BanditState, phi: Array, reward: float, donate: bool = False
 ) -> tuple[BanditState, Info | None]:
     """The state after a reward; no `Info` means that nothing was learned."""
+    demand_choice("mode", mode, MODES)
     if mode == "frozen":
         return state, None
     return bandit.update(state, phi, reward, donate)

@@ -2,8 +2,9 @@
 
 The estimate is a mean of squared residuals that starts at a prior and counts each by 1/(1 + b²), so that points the
 fit knew nothing of say little about noise. It needs no outlier rule to be robust: rewards lie in [0, 1], so ζ units of
-corruption move its square by at most 2ζ/n, and it can never leave [0, 1/2], the sub-Gaussian range of such rewards.
-Cutting off large residuals, the usual way, would call every click on a rare item an outlier and collapse to zero.
+corruption move its square by at most 2ζ/n at a given fit, and it can never leave [0, 1/2], the sub-Gaussian range of
+such rewards. Cutting off large residuals, the usual way, would call every click on a rare item an outlier and collapse
+to zero.
 """
 
 import math
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 NOISE_MAX = 0.5  # Hoeffding: a reward in [0, 1] is 1/2-sub-Gaussian
-NOISE_MIN = 0.01
+NOISE_MIN = 0.01  # less would tie λ to rounding
 
 
 class NoiseState(NamedTuple):

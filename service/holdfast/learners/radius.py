@@ -36,7 +36,7 @@ class Radius(Protocol):
 
 @dataclass(frozen=True)
 class Practical:
-    """R = η·sqrt(2 ln(1/δ) + logcomplexity) + sqrt(λ)·B;  α = κR/ζ̄;  β = sR + αζ̄ (design/algorithms.md §2).
+    """R = η·sqrt(2 ln(1/δ) + logcomplexity) + sqrt(λ)·B;  α = κR/ζ̄;  β = sR + αζ̄.
 
     The exploration part sR may be scaled down, as every practitioner does. The insurance part αζ̄ may not: for classes
     linear in their parameters |bias of f̂(z)| ≤ α·ζ̄·b(z) is exact. Since every reward learned so far was weighted with
@@ -67,23 +67,45 @@ class Practical:
 
 
 @dataclass(frozen=True)
+class Nested:
+    """For classes that drop functions for ever (𝓕_t ⊆ 𝓕_{t−1}): nothing is scaled down, or the truth would be dropped.
+
+    With R = η·sqrt(2 ln(1/δ) + 2 ln N) the fit over N functions errs by at most 2R from noise, and by 4√2·αζ̄ from
+    corruption: eq:|hatft-fb|_sigma with λ ≤ β² bounds the cross-term of the lies by 4αζ̄·sqrt(λ + β²) ≤ 4√2·αζ̄·β.
+    """
+
+    budget: float
+    confidence_level: float
+    insurance: float
+
+    def confidence(self, noise: float, log_complexity: float, alpha_before: float) -> Confidence:
+        radius = noise * math.sqrt(-2.0 * math.log(self.confidence_level) + log_complexity)
+        if self.budget == 0.0:
+            return Confidence(math.inf, 2.0 * radius)
+        alpha = max(alpha_before, self.insurance * radius / self.budget)
+        return Confidence(alpha, 2.0 * radius + 4.0 * math.sqrt(2.0) * alpha * self.budget)
+
+
+@dataclass(frozen=True)
 class Theory:
     """th:bandit with c_β = 1: α = sqrt(ln N)/ζ̄,  β = αζ̄ + sqrt(ln(N/δ)) + sqrt(c₀),  c₀ = sqrt(η² ln(2/δ)).
 
-    `log_covering` is ln N(γ, 𝓕) at γ = 1/(T·ζ̄), which is also the λ the function class must be built with.
+    `log_covering` is ln N(γ, 𝓕) at γ = 1/(T·max(1, ζ̄)). A class without an explicit 𝓕_t adds sqrt(λ + β²) widths of
+    optimism (`regulariser` is λ): the denominator of eq:bonus_mdp at the edge of the confidence set.
     """
 
     budget: float
     confidence_level: float
     log_covering: float
+    regulariser: float = 0.0
 
     def confidence(self, noise: float, log_complexity: float, alpha_before: float) -> Confidence:
-        explore = math.sqrt(self.log_covering - math.log(self.confidence_level))
-        explore += math.sqrt(noise * math.sqrt(math.log(2.0 / self.confidence_level)))
+        beta = math.sqrt(self.log_covering - math.log(self.confidence_level))
+        beta += math.sqrt(noise * math.sqrt(math.log(2.0 / self.confidence_level)))
         if self.budget == 0.0:
-            return Confidence(math.inf, explore)
+            return Confidence(math.inf, math.sqrt(beta**2 + self.regulariser))
         alpha = math.sqrt(self.log_covering) / self.budget
-        return Confidence(alpha, alpha * self.budget + explore)
+        return Confidence(alpha, math.sqrt((beta + alpha * self.budget) ** 2 + self.regulariser))
 
 
 def tied_ridge(

@@ -1,8 +1,5 @@
 """The uncertainty weight: what makes one reward's pull bounded, whoever sent it."""
 
-import math
-
-from holdfast.errors import InvalidInput
 from holdfast.functions.protocol import Weigh
 
 
@@ -14,15 +11,11 @@ def weigh_with(alpha: float) -> Weigh:
 
     >>> [weigh_with(alpha=1.0)(width) for width in (0.5, 1.0, 2.0)]
     [1.0, 1.0, 0.5]
-    >>> weigh_with(alpha=math.inf)(2.0)
+    >>> weigh_with(alpha=float("inf"))(2.0)
     1.0
     """
 
     def weigh(width: float) -> float:
-        if width <= alpha:
-            return 1.0
-        if not width < math.inf:  # true for NaN too; nothing has been written yet
-            raise InvalidInput("/features", "must be finite numbers")
-        return alpha / width
+        return 1.0 if width <= alpha else alpha / width
 
     return weigh

@@ -1,0 +1,29 @@
+"""What a learner may be asked about: rows of floats in the unit ball, where the paper's bounds are stated."""
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.linalg.blas import ddot
+
+from holdfast.errors import InvalidInput
+
+LENGTH_SLACK = 1e-9  # a caller's own rounding
+_LENGTH_SQUARED_MAX = (1.0 + LENGTH_SLACK) ** 2
+
+
+def check_shape(x: Any, dimension: int) -> None:
+    """One point `(d,)` or several `(n, d)`, n ≥ 1, in double precision."""
+    fits = isinstance(x, np.ndarray) and x.dtype == np.float64 and x.ndim in (1, 2) and x.size > 0
+    if not fits or x.shape[-1] != dimension:
+        raise InvalidInput("/features", f"must be float64 rows of length {dimension}")
+
+
+def check_in_unit_ball(x: Any, dimension: int) -> None:
+    """Points of every class but a table: finite, and at most 1 long."""
+    check_shape(x, dimension)
+    rows = x.ravel()
+    together = ddot(rows, rows)  # in BLAS, which does not warn of overflow
+    longest = np.vecdot(x, x).max() if x.ndim == 2 and together < math.inf else together
+    if not longest <= _LENGTH_SQUARED_MAX:  # true for NaN too
+        raise InvalidInput("/features", "must be finite and lie in the unit ball")
