@@ -20,8 +20,8 @@ install: .venv/installed
 	@touch $@
 
 serve: install
-	@echo "not yet: the HTTP service is the next milestone (README, status). 'make demo' shows the learners." >&2
-	@exit 1
+	@mkdir -p data
+	$(BIN)/holdfast serve --database-url sqlite:///data/holdfast.db
 
 test: check
 	$(BIN)/pytest

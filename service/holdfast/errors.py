@@ -2,7 +2,14 @@
 
 HoldfastError
 ├── InvalidInput            what a caller sent breaks a rule; says where and which
-├── InvalidConfiguration    a learner cannot be built from this description
+├── InvalidConfiguration    a learner or a setting cannot be as described
+├── NotFound                no such learner, decision or key that this caller may see
+├── Conflict                the same id with another content, or a learner that must not change now
+├── Unavailable             the database is away or the queue is full; nothing was done, try again
+├── Unauthorised            no key, or one nobody knows
+├── Forbidden               a good key of the wrong role
+├── TooLarge                more than a request may hold
+├── StoreInUse              another process holds this SQLite file
 └── UnusableState           bytes that are not a state this learner can take
     ├── DamagedState        truncated, altered or not a state file at all
     ├── UnknownVersion      written by a version of the format this code does not know
@@ -24,7 +31,47 @@ class InvalidInput(HoldfastError):
 
 
 class InvalidConfiguration(HoldfastError):
-    """A learner cannot be built as described."""
+    """A learner or a setting cannot be as described."""
+
+
+class NotFound(HoldfastError):
+    """No such thing, or none that this caller may see. `slug` says which kind."""
+
+    def __init__(self, slug: str, detail: str) -> None:
+        super().__init__(detail)
+        self.slug = slug
+
+
+class Conflict(HoldfastError):
+    """It cannot be done as things are. `slug` says why."""
+
+    def __init__(self, slug: str, detail: str) -> None:
+        super().__init__(detail)
+        self.slug = slug
+
+
+class Unavailable(HoldfastError):
+    """Not now: nothing was acknowledged, and the same request may be sent again after `retry_after_s`."""
+
+    def __init__(self, detail: str, retry_after_s: int = 1) -> None:
+        super().__init__(detail)
+        self.retry_after_s = retry_after_s
+
+
+class Unauthorised(HoldfastError):
+    """No key was sent, or one that nobody knows."""
+
+
+class Forbidden(HoldfastError):
+    """The key is good, but its role does not allow this."""
+
+
+class TooLarge(HoldfastError):
+    """The request holds more than any request may."""
+
+
+class StoreInUse(HoldfastError):
+    """Another process serves this database file already."""
 
 
 class UnusableState(HoldfastError):

@@ -5,7 +5,7 @@
 - `frozen`: decide, learn nothing.
 """
 
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -15,6 +15,12 @@ from holdfast.learners.bandit import Bandit, BanditState, Decision, Info
 
 Mode = Literal["online", "shadow", "frozen"]
 MODES = ("online", "shadow", "frozen")
+
+
+def as_mode(text: str) -> Mode:
+    """A stored text as a mode."""
+    demand_choice("mode", text, MODES)
+    return cast(Mode, text)
 
 
 def decide(

@@ -1,0 +1,1 @@
+"""The only package that knows HTTP: validate, hand over to hosting, answer."""

@@ -1,0 +1,116 @@
+"""Learners: create, list, read, change, delete."""
+
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+
+from holdfast.api.schemas import LearnerBody, LearnerChange
+from holdfast.api.service import Service
+from holdfast.errors import Conflict, NotFound
+from holdfast.hosting.blueprint import canonical, draw
+from holdfast.hosting.host import microseconds
+from holdfast.store import learners
+from holdfast.store.learners import LearnerRow
+
+LIST_MAX = 100
+
+router = APIRouter(prefix="/v1/learners", tags=["learners"])
+
+
+def service_of(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
+
+
+async def _admin(request: Request) -> None:
+    await service_of(request).gate.admit(request, "admin", request.path_params.get("name"))
+
+
+async def _reader(request: Request) -> None:
+    await service_of(request).gate.admit(request, "read", request.path_params.get("name"))
+
+
+ServiceDep = Annotated[Service, Depends(service_of)]
+Admin = Depends(_admin)
+Reader = Depends(_reader)
+
+
+@router.post("", status_code=201, operation_id="create_learner", dependencies=[Admin], summary="Create a learner")
+def create(body: LearnerBody, service: ServiceDep, response: Response) -> dict[str, Any]:
+    """The same body again answers 200; another body under the same name is a conflict."""
+    draw(body.spec())  # refuse what cannot be built before anything is stored
+    spec = canonical(body.spec())
+    with service.database.write() as connection:
+        row = learners.find(connection, body.name)
+        if row is None:
+            learners.create(connection, body.name, spec, microseconds())
+            row = learners.find(connection, body.name)
+        elif row.spec != spec:
+            raise Conflict("learner-exists", "there is a learner of this name with another description")
+        else:
+            response.status_code = 200
+    assert row is not None
+    return describe(row)
+
+
+@router.get("", operation_id="list_learners", dependencies=[Reader], summary="List learners by name")
+def page(
+    service: ServiceDep, limit: Annotated[int, Query(ge=1, le=LIST_MAX)] = LIST_MAX, cursor: str = ""
+) -> dict[str, Any]:
+    """`next_cursor` is null on the last page."""
+    with service.database.read() as connection:
+        rows = learners.page(connection, cursor, limit)
+    return {"items": [describe(row) for row in rows], "next_cursor": rows[-1].name if len(rows) == limit else None}
+
+
+@router.get("/{name}", operation_id="get_learner", dependencies=[Reader], summary="Read a learner")
+def read(name: str, service: ServiceDep) -> dict[str, Any]:
+    with service.database.read() as connection:
+        return describe(found(learners.find(connection, name)))
+
+
+@router.patch(
+    "/{name}", operation_id="change_learner", dependencies=[Admin], summary="Pause, or change the mode or wait"
+)
+def change(name: str, body: LearnerChange, service: ServiceDep) -> dict[str, Any]:
+    """Everything else would break the guarantee and is refused."""
+    with service.database.write() as connection:
+        row = found(learners.find(connection, name))
+        spec = json.loads(row.spec)
+        if body.reward is not None:
+            spec["reward"].update(body.reward.model_dump(exclude_unset=True))
+            draw(spec)
+        values = body.model_dump(include={"paused", "mode"}, exclude_none=True)
+        learners.change(connection, row.id, spec=canonical(spec), **values)
+        return describe(found(learners.find(connection, name)))
+
+
+@router.delete("/{name}", status_code=204, operation_id="delete_learner", dependencies=[Admin], summary="Delete it")
+def remove(name: str, service: ServiceDep) -> None:
+    """The learner, its log and its snapshots."""
+    with service.database.write() as connection:
+        learners.remove(connection, found(learners.find(connection, name)).id)
+
+
+def found(row: LearnerRow | None) -> LearnerRow:
+    if row is None:
+        raise NotFound("learner", "no such learner")
+    return row
+
+
+def describe(row: LearnerRow) -> dict[str, Any]:
+    spec = json.loads(row.spec)
+    blueprint = draw(spec)
+    floor = spec.pop("exploration_floor")
+    return {
+        "name": row.name,
+        **spec,
+        "exploration": floor or None,
+        "mode": row.mode,
+        "paused": row.paused,
+        "position": row.head,
+        "dimension": blueprint.encoder.dimension,
+        "budget": blueprint.bandit.radius.budget * blueprint.reward.width,
+        "created_at": row.created_at / 1e6,
+    }

@@ -1,0 +1,79 @@
+"""Looking inside: diagnostics, the state as a file, the log, one decision."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Response
+
+from holdfast.api.hot import settled
+from holdfast.api.learners import Reader, ServiceDep, found
+from holdfast.errors import NotFound
+from holdfast.hosting.live import WEIGHT_EDGES
+from holdfast.hosting.look import Export, Look
+from holdfast.hosting.tell import tell, tell_decision
+from holdfast.store import learners, log
+
+LOG_PAGE_MAX = 500
+
+router = APIRouter(prefix="/v1/learners/{name}", tags=["looking inside"])
+
+
+@router.get("/diagnostics", operation_id="get_diagnostics", dependencies=[Reader], summary="How the learner is doing")
+async def diagnostics(name: str, service: ServiceDep) -> dict[str, Any]:
+    """Numbers are unrounded, at one position of the log."""
+    blueprint = await service.blueprint(name)
+    sight = await settled(service.host.submit(Look(name)))
+    tally, state = sight.tally, sight.state
+    weighed = sum(tally.weights)
+    return {
+        "rounds": state.rounds,
+        "position": sight.position,
+        "dimension": blueprint.encoder.dimension,
+        "alpha": None if state.alpha == float("inf") else state.alpha,
+        "beta": state.beta,
+        "budget": blueprint.bandit.radius.budget * blueprint.reward.width,
+        "eluder_potential": state.potential,
+        "noise": sight.noise,
+        "weights": {
+            "edges": list(WEIGHT_EDGES),
+            "counts": list(tally.weights),
+            "down_weighted_share": 1.0 - tally.weights[-1] / weighed if weighed else 0.0,
+        },
+        "rewards": {name: getattr(tally, name) for name in ("learned", "pending", "late", "defaulted", "ignored")},
+        "decisions": tally.decisions,
+    }
+
+
+@router.get("/state", operation_id="export_state", dependencies=[Reader], summary="The state as a file")
+async def export(name: str, service: ServiceDep) -> Response:
+    """Versioned and checksummed; the same position gives the same bytes."""
+    position, state = await settled(service.host.submit(Export(name)))
+    return Response(state, media_type="application/octet-stream", headers={"Holdfast-Position": str(position)})
+
+
+@router.get("/log", operation_id="read_log", dependencies=[Reader], summary="The events, in order")
+def read_log(
+    name: str,
+    service: ServiceDep,
+    after: Annotated[int, Query(ge=0)] = 0,
+    limit: Annotated[int, Query(ge=1, le=LOG_PAGE_MAX)] = 100,
+) -> dict[str, Any]:
+    """Enough to fold the state again outside the service: the features of what was shown, and every reward learned."""
+    with service.database.read() as connection:
+        row = found(learners.find(connection, name))
+        events = log.events_after(connection, row.id, after, limit)
+    return {
+        "items": [tell(event) for event in events],
+        "next_cursor": events[-1].position if len(events) == limit else None,
+    }
+
+
+@router.get("/decisions/{decision_id}", operation_id="get_decision", dependencies=[Reader], summary="One decision")
+def decision(name: str, decision_id: str, service: ServiceDep) -> dict[str, Any]:
+    """The decision, its rewards, and what became of each."""
+    with service.database.read() as connection:
+        row = found(learners.find(connection, name))
+        event = log.event_named(connection, row.id, f"d/{decision_id}")
+        if event is None:
+            raise NotFound("decision", "no such decision")
+        said = log.events_about(connection, row.id, event.position)
+    return tell_decision(event, said)

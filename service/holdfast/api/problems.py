@@ -1,0 +1,77 @@
+"""Errors as RFC 9457 problem documents. They name the place and the rule, and never echo what was sent."""
+
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from holdfast.errors import (
+    Conflict,
+    Forbidden,
+    HoldfastError,
+    InvalidConfiguration,
+    InvalidInput,
+    NotFound,
+    TooLarge,
+    Unauthorised,
+    Unavailable,
+    UnusableState,
+)
+
+ERRORS_MAX = 10
+_encode = msgspec.json.Encoder().encode
+
+
+def document(problem: HoldfastError) -> dict[str, Any]:
+    """The problem's members."""
+    status, slug, title = _kind(problem)
+    body: dict[str, Any] = {"type": slug, "title": title, "status": status, "detail": str(problem)}
+    if isinstance(problem, InvalidInput):
+        body["errors"] = [{"pointer": problem.pointer, "detail": problem.rule}]
+    return body
+
+
+def response(problem: HoldfastError) -> Response:
+    body = document(problem)
+    headers = {}
+    if isinstance(problem, Unavailable):
+        headers["Retry-After"] = str(problem.retry_after_s)
+    if isinstance(problem, Unauthorised):
+        headers["WWW-Authenticate"] = "Bearer"
+    return Response(_encode(body), body["status"], headers, "application/problem+json")
+
+
+async def answer_problem(request: Request, problem: Exception) -> Response:
+    """Starlette's exception handler for everything Holdfast raises on purpose."""
+    assert isinstance(problem, HoldfastError)
+    return response(problem)
+
+
+async def answer_failure(request: Request, problem: Exception) -> Response:
+    """A mistake of ours: say so, and nothing of its inside."""
+    body = {"type": "internal", "title": "Internal error", "status": 500, "detail": "the request failed; it was logged"}
+    return Response(_encode(body), 500, None, "application/problem+json")
+
+
+def _kind(problem: HoldfastError) -> tuple[int, str, str]:
+    """Status, stable slug and title."""
+    if isinstance(problem, InvalidInput):
+        return 422, "invalid-input", "Invalid input"
+    if isinstance(problem, InvalidConfiguration):
+        return 422, "invalid-configuration", "Invalid configuration"
+    if isinstance(problem, UnusableState):
+        return 422, "unusable-state", "Unusable state file"
+    if isinstance(problem, Unauthorised):
+        return 401, "unauthorised", "No key, or an unknown one"
+    if isinstance(problem, Forbidden):
+        return 403, "forbidden", "The key's role does not allow this"
+    if isinstance(problem, NotFound):
+        return 404, f"{problem.slug}-not-found", "Not found"
+    if isinstance(problem, Conflict):
+        return 409, problem.slug, "Conflict"
+    if isinstance(problem, TooLarge):
+        return 413, "too-large", "Too large"
+    if isinstance(problem, Unavailable):
+        return 503, "unavailable", "Not available now"
+    return 500, "internal", "Internal error"

@@ -1,0 +1,70 @@
+"""Composition in one visible place: the parts of a serving process, put together."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import structlog
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.requests import Request
+from starlette.responses import Response
+
+from holdfast import __version__
+from holdfast.api import health, hot, learners, looking, problems
+from holdfast.api.access import Gate
+from holdfast.api.service import Service
+from holdfast.errors import HoldfastError, InvalidInput
+from holdfast.hosting.host import Host
+from holdfast.settings import Settings
+from holdfast.store.database import Database
+from holdfast.store.engine import SingleProcess, connect, parse_url
+from holdfast.store.migrate import migrate
+
+STOP_WITHIN_S = 8.0
+
+log = structlog.get_logger("holdfast")
+
+
+def build(settings: Settings) -> FastAPI:
+    """An application that migrates, serves and, when told to stop, drains and saves."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        url = parse_url(settings.database_url)
+        alone = SingleProcess(url) if url.get_backend_name() == "sqlite" else None
+        database = Database(connect(url))
+        migrate(database.engine)
+        host = Host(database, log.warning)
+        host.start()
+        app.state.service = Service(database, host, Gate(database, settings.pepper.encode(), settings.auth == "off"))
+        yield
+        host.stop(STOP_WITHIN_S)
+        database.close()
+        if alone is not None:
+            alone.release()
+
+    app = FastAPI(title="Holdfast", version=__version__, lifespan=lifespan)
+    for router in (learners.router, looking.router, health.router):
+        app.include_router(router)
+    for path, endpoint in HOT_ROUTES.items():
+        app.router.add_route(path, endpoint, methods=["POST"])
+    app.add_exception_handler(HoldfastError, problems.answer_problem)
+    app.add_exception_handler(RequestValidationError, answer_validation)
+    app.add_exception_handler(Exception, problems.answer_failure)
+    return app
+
+
+HOT_ROUTES = {
+    "/v1/learners/{name}/decisions": hot.decide,
+    "/v1/learners/{name}/decisions/batch": hot.decide_many,
+    "/v1/learners/{name}/rewards": hot.reward,
+    "/v1/learners/{name}/rewards/batch": hot.reward_many,
+}
+
+
+async def answer_validation(request: Request, problem: Exception) -> Response:
+    """Pydantic's complaints as a problem document: the places and the rules, never the input."""
+    assert isinstance(problem, RequestValidationError)
+    first = problem.errors()[0]
+    pointer = "".join(f"/{step}" for step in first["loc"] if step != "body")
+    return problems.response(InvalidInput(pointer, first["msg"]))

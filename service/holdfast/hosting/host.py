@@ -1,0 +1,215 @@
+"""The writer: one thread that owns the live learners, and commits what many requests ask for in one transaction.
+
+Invariants
+1. Only this thread touches a live learner. Whoever wants to read one submits an operation.
+2. Compute, commit, answer: no answer leaves before the commit that holds its effect.
+3. When a commit fails, the learners it touched are forgotten and revived from the log: memory never runs ahead of it.
+4. Operations of one batch do not know each other: a refused one costs its neighbours nothing, a broken one runs alone.
+5. Under the learner's row lock its copy is first brought up to the log's head, so any number of replicas agree.
+"""
+
+import json
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, NamedTuple, Protocol
+
+from holdfast.errors import HoldfastError, NotFound, Unavailable
+from holdfast.hosting.blueprint import draw
+from holdfast.hosting.expire import EXPIRIES_PER_SWEEP, Expire
+from holdfast.hosting.live import LiveLearner
+from holdfast.hosting.recover import Warn, catch_up, revive, snapshot_of
+from holdfast.learners.modes import as_mode
+from holdfast.store import learners as rows
+from holdfast.store import snapshots
+from holdfast.store.database import Connection, Database
+from holdfast.store.log import Transaction, overdue
+
+QUEUE_MAX = 4_096
+BATCH_MAX = 512
+SNAPSHOT_EVERY = 10_000  # events
+SWEEP_EVERY_S = 0.5
+SWEEP_LEARNERS_MAX = 100
+
+
+class Operation(Protocol):
+    """A use case: what it needs looked up, and what it does to the learner inside the transaction."""
+
+    @property
+    def learner(self) -> str: ...
+    def event_ids(self) -> list[str]: ...
+    def perform(self, live: LiveLearner, transaction: Transaction, now: int) -> Any: ...
+
+
+class Job(NamedTuple):
+    operation: Operation
+    answer: "Future[Any]"
+
+
+def microseconds() -> int:
+    return time.time_ns() // 1_000
+
+
+class Host:
+    """Start it, submit operations, stop it."""
+
+    def __init__(self, database: Database, warn: Warn, clock: Callable[[], int] = microseconds) -> None:
+        self._database = database
+        self._warn = warn
+        self._clock = clock
+        self._waiting: deque[Job] = deque()
+        self._awake = threading.Condition()
+        self._stopping = False
+        self._live: dict[str, LiveLearner] = {}
+        self._thread = threading.Thread(target=self._run, name="holdfast-writer", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self, timeout_s: float) -> None:
+        """Finish what is waiting, save what was learned, end the thread."""
+        with self._awake:
+            self._stopping = True
+            self._awake.notify()
+        self._thread.join(timeout_s)
+
+    def submit(self, operation: Operation) -> "Future[Any]":
+        """The answer, once it is durable; a HoldfastError if it was refused or could not be done."""
+        job = Job(operation, Future())
+        with self._awake:
+            if self._stopping or len(self._waiting) >= QUEUE_MAX:
+                raise Unavailable("the service is stopping or its queue is full")
+            self._waiting.append(job)
+            self._awake.notify()
+        return job.answer
+
+    def _run(self) -> None:
+        next_sweep = time.monotonic()
+        while True:
+            with self._awake:
+                if not self._waiting and not self._stopping:
+                    self._awake.wait(SWEEP_EVERY_S)
+                batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), BATCH_MAX))]
+                done = self._stopping and not batch
+            if batch:
+                self._serve(batch)
+            if time.monotonic() >= next_sweep and not done:
+                next_sweep = time.monotonic() + SWEEP_EVERY_S
+                self._sweep()
+            if done:
+                self._save_all()
+                return
+
+    def _serve(self, batch: list[Job]) -> None:
+        """One transaction for all; the answers go out after its commit."""
+        try:
+            with self._database.write() as connection:
+                transaction = Transaction(connection)
+                answers = self._perform(batch, transaction)
+                transaction.flush()
+                self._save_if_due(connection, batch)
+        except Exception as problem:
+            self._forget(batch)
+            self._recover_from(batch, problem)
+            return
+        for job, answer in zip(batch, answers, strict=True):
+            if isinstance(answer, HoldfastError):
+                job.answer.set_exception(answer)
+            else:
+                job.answer.set_result(answer)
+
+    def _recover_from(self, batch: list[Job], problem: Exception) -> None:
+        """The database is away: say so to all. Something else: find the one that broke by running each alone."""
+        if isinstance(problem, Unavailable):
+            self._warn("commit failed", operations=len(batch), reason=str(problem))
+            for job in batch:
+                job.answer.set_exception(problem)
+        elif len(batch) == 1:
+            self._warn("operation failed", reason=repr(problem))
+            batch[0].answer.set_exception(problem)
+        else:
+            for job in batch:
+                self._serve([job])
+
+    def _perform(self, batch: list[Job], transaction: Transaction) -> list[Any]:
+        """The answers in the order of the batch; learners are locked in the order of their ids."""
+        by_name: dict[str, list[int]] = {}
+        for index, job in enumerate(batch):
+            by_name.setdefault(job.operation.learner, []).append(index)
+        answers: list[Any] = [NotFound("learner", "no such learner")] * len(batch)
+        found = [live for name in by_name if (live := self._find(transaction.connection, name)) is not None]
+        now = self._clock()
+        for live in sorted(found, key=lambda live: live.id):
+            if self._lock(live, transaction):
+                operations = {index: batch[index].operation for index in by_name[live.name]}
+                transaction.look_up(live.id, [i for operation in operations.values() for i in operation.event_ids()])
+                for index, operation in operations.items():
+                    answers[index] = _attempt(operation, live, transaction, now)
+        return answers
+
+    def _find(self, connection: Connection, name: str) -> LiveLearner | None:
+        if name not in self._live:
+            row = rows.find(connection, name)
+            if row is None:
+                return None
+            self._live[name] = revive(connection, row, self._warn)
+        return self._live[name]
+
+    def _lock(self, live: LiveLearner, transaction: Transaction) -> bool:
+        """Take the learner's row and bring the copy up to the log's head; False if the learner is gone."""
+        row = transaction.lock(live.id)
+        if row is None:
+            self._live.pop(live.name, None)
+            return False
+        live.mode, live.paused = as_mode(row.mode), row.paused
+        if row.spec != live.spec:  # the wait or the default was changed
+            live.spec, live.blueprint = row.spec, draw(json.loads(row.spec))
+        if row.head > live.position:
+            catch_up(transaction.connection, live)
+        return True
+
+    def _forget(self, batch: list[Job]) -> None:
+        for job in batch:
+            self._live.pop(job.operation.learner, None)
+
+    def _save_if_due(self, connection: Connection, batch: list[Job]) -> None:
+        for name in {job.operation.learner for job in batch} & set(self._live):
+            live = self._live[name]
+            if live.position - live.snapshot_position >= SNAPSHOT_EVERY:
+                self._save(connection, live)
+
+    def _save(self, connection: Connection, live: LiveLearner) -> None:
+        snapshots.save(connection, live.id, snapshot_of(live), self._clock())
+        live.snapshot_position = live.position
+
+    def _save_all(self) -> None:
+        try:
+            with self._database.write() as connection:
+                for live in self._live.values():
+                    if live.position > live.snapshot_position and rows.find(connection, live.name) is not None:
+                        self._save(connection, live)
+        except Unavailable as problem:
+            self._warn("snapshots not saved on stopping", reason=str(problem))
+
+    def _sweep(self) -> None:
+        """Settle decisions whose wait has ended."""
+        try:
+            with self._database.read() as connection:
+                names = overdue(connection, self._clock(), SWEEP_LEARNERS_MAX)
+        except Unavailable:
+            return
+        for name in names:
+            job = Job(Expire(name), Future())
+            self._serve([job])
+            while job.answer.exception() is None and job.answer.result() == EXPIRIES_PER_SWEEP and not self._waiting:
+                job = Job(Expire(name), Future())
+                self._serve([job])
+
+
+def _attempt(operation: Operation, live: LiveLearner, transaction: Transaction, now: int) -> Any:
+    try:
+        return operation.perform(live, transaction, now)
+    except HoldfastError as problem:
+        return problem

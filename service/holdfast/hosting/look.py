@@ -1,0 +1,44 @@
+"""Reading a live learner on the thread that owns it."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from holdfast.hosting.live import LiveLearner, Tally
+from holdfast.learners import BanditState, codec
+from holdfast.store.log import Transaction
+
+
+class Sight(NamedTuple):
+    """A learner at one position."""
+
+    position: int
+    state: BanditState
+    tally: Tally
+    noise: float
+
+
+@dataclass(frozen=True)
+class Look:
+    """Numbers for diagnostics; `state` shares its arrays with the learner, so only its numbers may be used."""
+
+    learner: str
+
+    def event_ids(self) -> list[str]:
+        return []
+
+    def perform(self, live: LiveLearner, transaction: Transaction, now: int) -> Sight:
+        noise = live.blueprint.bandit.noise.level_of(live.state.noise)
+        return Sight(live.position, live.state, live.tally, noise)
+
+
+@dataclass(frozen=True)
+class Export:
+    """The state as a file."""
+
+    learner: str
+
+    def event_ids(self) -> list[str]:
+        return []
+
+    def perform(self, live: LiveLearner, transaction: Transaction, now: int) -> tuple[int, bytes]:
+        return live.position, codec.encode(live.state)

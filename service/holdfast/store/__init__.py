@@ -1,0 +1,1 @@
+"""The only package that knows SQL: schema, engines, the log, snapshots and keys."""

@@ -1,0 +1,95 @@
+"""Connections: SQLite in one process with full durability, or PostgreSQL with deadlines on everything."""
+
+import fcntl
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from holdfast.errors import InvalidConfiguration, StoreInUse
+
+STATEMENT_TIMEOUT_MS = 5_000
+LOCK_TIMEOUT_MS = 4_000
+IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000
+CONNECT_TIMEOUT_S = 3
+SQLITE_BUSY_TIMEOUT_MS = 4_000
+SQLITE_CACHE_KIB = 65_536
+
+
+def parse_url(text: str) -> URL:
+    """`sqlite:///file` or `postgresql://…`, with the driver Holdfast uses."""
+    try:
+        url = make_url(text)
+    except ArgumentError:
+        raise InvalidConfiguration("the database URL cannot be read") from None
+    if url.get_backend_name() == "sqlite":
+        if not url.database or url.database == ":memory:":
+            raise InvalidConfiguration("the SQLite URL must name a file: sqlite:///holdfast.db")
+        return url.set(drivername="sqlite+pysqlite")
+    if url.get_backend_name() in ("postgresql", "postgres"):
+        return url.set(drivername="postgresql+psycopg")
+    raise InvalidConfiguration("the database URL must start with sqlite:// or postgresql://")
+
+
+def connect(url: URL) -> Engine:
+    """An engine whose transactions are as durable as the database can make them."""
+    return _sqlite(url) if url.get_backend_name() == "sqlite" else _postgresql(url)
+
+
+def _sqlite(url: URL) -> Engine:
+    Path(str(url.database)).parent.mkdir(parents=True, exist_ok=True)
+    engine = create_engine(url, connect_args={"check_same_thread": False})
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, record: Any) -> None:
+        connection.isolation_level = None  # BEGIN is ours, below
+        for pragma in (
+            "journal_mode=WAL",
+            "synchronous=FULL",
+            "foreign_keys=ON",
+            f"busy_timeout={SQLITE_BUSY_TIMEOUT_MS}",
+            f"cache_size=-{SQLITE_CACHE_KIB}",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Any) -> None:
+        writes = connection.get_execution_options().get("writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def _postgresql(url: URL) -> Engine:
+    limits = {
+        "statement_timeout": STATEMENT_TIMEOUT_MS,
+        "lock_timeout": LOCK_TIMEOUT_MS,
+        "idle_in_transaction_session_timeout": IDLE_IN_TRANSACTION_TIMEOUT_MS,
+        "synchronous_commit": "on",
+    }
+    options = " ".join(f"-c {name}={value}" for name, value in limits.items())
+    return create_engine(
+        url, connect_args={"options": options, "connect_timeout": CONNECT_TIMEOUT_S}, pool_pre_ping=True
+    )
+
+
+class SingleProcess:
+    """The promise that nobody else writes this SQLite file, kept by a lock that dies with the process."""
+
+    def __init__(self, url: URL) -> None:
+        path = Path(f"{url.database}.lock")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("w")
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._file.close()
+            name = Path(str(url.database)).name
+            raise StoreInUse(
+                f"another holdfast serves {name} already; SQLite takes one process, PostgreSQL many"
+            ) from None
+
+    def release(self) -> None:
+        self._file.close()

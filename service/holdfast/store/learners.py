@@ -1,0 +1,46 @@
+"""The learners' own rows: created, listed, changed, deleted."""
+
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from holdfast.store.tables import learners
+
+
+class LearnerRow(NamedTuple):
+    """A learner as it is stored."""
+
+    id: int
+    name: str
+    spec: str
+    mode: str
+    paused: bool
+    head: int
+    created_at: int
+
+
+_COLUMNS = tuple(learners.c[name] for name in LearnerRow._fields)
+
+
+def find(connection: Connection, name: str) -> LearnerRow | None:
+    row = connection.execute(select(*_COLUMNS).where(learners.c.name == name)).first()
+    return None if row is None else LearnerRow(*row)
+
+
+def page(connection: Connection, after: str, limit: int) -> list[LearnerRow]:
+    """Learners by name, from the first after `after`."""
+    query = select(*_COLUMNS).where(learners.c.name > after).order_by(learners.c.name).limit(limit)
+    return [LearnerRow(*row) for row in connection.execute(query)]
+
+
+def create(connection: Connection, name: str, spec: str, now: int) -> None:
+    connection.execute(insert(learners).values(name=name, spec=spec, mode="online", paused=False, created_at=now))
+
+
+def change(connection: Connection, learner_id: int, **values: Any) -> None:
+    connection.execute(update(learners).where(learners.c.id == learner_id).values(**values))
+
+
+def remove(connection: Connection, learner_id: int) -> None:
+    """The learner and, by the foreign keys, its log and snapshots."""
+    connection.execute(delete(learners).where(learners.c.id == learner_id))

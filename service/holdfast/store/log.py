@@ -1,0 +1,160 @@
+"""One ordered log per learner, written in transactions that many requests share.
+
+Invariants
+1. Positions are handed out while the learner's row is locked: no gap, no reuse, commit order (P5).
+2. Reads inside a transaction see what it has buffered, so neighbours in one batch see each other.
+3. Nothing is sent to the database before `flush`; a refused operation has buffered nothing.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Row, Select, and_, bindparam, delete, insert, select, update
+
+from holdfast.store.tables import events, learners, waiting
+
+CHUNK = 500  # parameters in one IN (…), and events in one read
+
+
+class Event(NamedTuple):
+    """One row of a log."""
+
+    position: int
+    kind: str
+    event_id: str
+    at: int
+    source: str | None
+    about: int | None
+    payload: bytes
+
+
+class Found(NamedTuple):
+    """An event looked up by its id, and the end of its reward wait if it is still waiting."""
+
+    event: Event
+    deadline: int | None
+
+
+_COLUMNS = tuple(events.c[name] for name in Event._fields)
+
+
+class Transaction:
+    """What one commit will hold."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self._heads: dict[int, int] = {}
+        self._new_events: list[dict[str, Any]] = []
+        self._new_waiting: list[dict[str, Any]] = []
+        self._settled: list[dict[str, Any]] = []
+        self._found: dict[tuple[int, str], Found] = {}
+
+    def lock(self, learner_id: int) -> Row[Any] | None:
+        """Take the learner's row for this transaction: its head and description, or None if it is gone."""
+        query: Select[Any] = select(learners.c.head, learners.c.mode, learners.c.paused, learners.c.spec)
+        return self.connection.execute(query.where(learners.c.id == learner_id).with_for_update()).first()
+
+    def append(self, learner_id: int, event: Event) -> None:
+        """Buffer an event. The caller gives it the next position."""
+        self._heads[learner_id] = event.position
+        self._new_events.append({"learner_id": learner_id, **event._asdict()})
+        self._found[learner_id, event.event_id] = Found(event, None)
+
+    def wait(self, learner_id: int, event: Event, deadline: int) -> None:
+        """Buffer that a decision waits for its reward."""
+        self._new_waiting.append({"learner_id": learner_id, "position": event.position, "deadline": deadline})
+        self._found[learner_id, event.event_id] = Found(event, deadline)
+
+    def settle(self, learner_id: int, event: Event) -> None:
+        """Buffer that a decision waits no more."""
+        self._settled.append({"learner": learner_id, "at": event.position})
+        self._found[learner_id, event.event_id] = Found(event, None)
+
+    def look_up(self, learner_id: int, event_ids: Iterable[str]) -> None:
+        """Read events by id in as few queries as possible, for `find`."""
+        unknown = [i for i in dict.fromkeys(event_ids) if (learner_id, i) not in self._found]
+        joined = events.outerjoin(
+            waiting, and_(waiting.c.learner_id == events.c.learner_id, waiting.c.position == events.c.position)
+        )
+        for start in range(0, len(unknown), CHUNK):
+            query = (
+                select(*_COLUMNS, waiting.c.deadline)
+                .select_from(joined)
+                .where(events.c.learner_id == learner_id, events.c.event_id.in_(unknown[start : start + CHUNK]))
+            )
+            for row in self.connection.execute(query):
+                self._found[learner_id, row.event_id] = Found(Event(*row[:-1]), row.deadline)
+
+    def find(self, learner_id: int, event_id: str) -> Found | None:
+        """An event that `look_up` has read or this transaction has buffered."""
+        return self._found.get((learner_id, event_id))
+
+    def flush(self) -> None:
+        """Send everything; the commit is the caller's."""
+        if self._new_events:
+            self.connection.execute(insert(events), self._new_events)
+        if self._new_waiting:
+            self.connection.execute(insert(waiting), self._new_waiting)
+        if self._settled:
+            gone = delete(waiting).where(
+                waiting.c.learner_id == bindparam("learner"), waiting.c.position == bindparam("at")
+            )
+            self.connection.execute(gone, self._settled)
+        for learner_id, head in self._heads.items():
+            self.connection.execute(update(learners).where(learners.c.id == learner_id).values(head=head))
+
+
+def events_after(connection: Connection, learner_id: int, position: int, limit: int = CHUNK) -> list[Event]:
+    """The next events of a log, in order."""
+    query = (
+        select(*_COLUMNS)
+        .where(events.c.learner_id == learner_id, events.c.position > position)
+        .order_by(events.c.position)
+        .limit(limit)
+    )
+    return [Event(*row) for row in connection.execute(query)]
+
+
+def events_at(connection: Connection, learner_id: int, positions: Sequence[int]) -> dict[int, Event]:
+    """Events by position."""
+    found: dict[int, Event] = {}
+    for start in range(0, len(positions), CHUNK):
+        wanted = positions[start : start + CHUNK]
+        query = select(*_COLUMNS).where(events.c.learner_id == learner_id, events.c.position.in_(wanted))
+        found.update((row.position, Event(*row)) for row in connection.execute(query))
+    return found
+
+
+def events_about(connection: Connection, learner_id: int, position: int) -> list[Event]:
+    """What was said of the decision at a position, in order."""
+    query = (
+        select(*_COLUMNS)
+        .where(events.c.learner_id == learner_id, events.c.about == position)
+        .order_by(events.c.position)
+        .limit(CHUNK)
+    )
+    return [Event(*row) for row in connection.execute(query)]
+
+
+def due(connection: Connection, learner_id: int, now: int, limit: int = CHUNK) -> list[Row[Any]]:
+    """Decisions whose wait has ended, oldest first."""
+    query = (
+        select(waiting.c.position, waiting.c.deadline)
+        .where(waiting.c.learner_id == learner_id, waiting.c.deadline <= now)
+        .order_by(waiting.c.deadline, waiting.c.position)
+        .limit(limit)
+    )
+    return list(connection.execute(query))
+
+
+def overdue(connection: Connection, now: int, limit: int) -> list[str]:
+    """The learners with a decision whose wait has ended."""
+    late = select(waiting.c.learner_id).where(waiting.c.deadline <= now)
+    return list(connection.execute(select(learners.c.name).where(learners.c.id.in_(late)).limit(limit)).scalars())
+
+
+def event_named(connection: Connection, learner_id: int, event_id: str) -> Event | None:
+    """One event by its id."""
+    query = select(*_COLUMNS).where(events.c.learner_id == learner_id, events.c.event_id == event_id)
+    row = connection.execute(query).first()
+    return None if row is None else Event(*row)

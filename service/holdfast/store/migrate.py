@@ -1,0 +1,36 @@
+"""Bring a database to the newest schema; `serve`, `migrate` and the tests all come through here."""
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Engine, text
+
+_PACKAGED = Path(__file__).parent.parent / "migrations"
+_CHECKED_OUT = Path(__file__).parents[3] / "migrations"
+ADVISORY_LOCK = 0x686F6C64  # "hold": two replicas that start together migrate one after the other
+
+
+def migrate(engine: Engine) -> None:
+    """Run what is missing, in one transaction."""
+    with engine.execution_options(writes=True).begin() as connection:
+        if engine.dialect.name == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": ADVISORY_LOCK})
+        configuration = _configuration()
+        configuration.attributes["connection"] = connection
+        command.upgrade(configuration, "head")
+
+
+def is_current(engine: Engine) -> bool:
+    """Whether the database has the newest schema."""
+    newest = ScriptDirectory.from_config(_configuration()).get_current_head()
+    with engine.connect() as connection:
+        return MigrationContext.configure(connection).get_current_revision() == newest
+
+
+def _configuration() -> Config:
+    configuration = Config()
+    configuration.set_main_option("script_location", str(_PACKAGED if _PACKAGED.exists() else _CHECKED_OUT))
+    return configuration

@@ -1,0 +1,162 @@
+"""The contract over HTTP, against a real server on each database."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy.engine import URL
+
+from holdfast.hosting.blueprint import draw
+from holdfast.learners import codec
+from tests.acceptance.server import Server, serving
+
+LEARNER = {"name": "home", "kind": "bandit", "features": {"kind": "dense", "context": 2, "action": 1}}
+ACTIONS = [{"id": "a", "features": [0.3]}, {"id": "b", "features": [0.9]}]
+
+
+def question(number: int = 0, **changes: Any) -> dict[str, Any]:
+    return {"context": [0.1 * (number % 7), 0.2], "actions": ACTIONS, "decision_id": f"d{number}", **changes}
+
+
+@pytest.fixture
+def server(url: URL) -> Iterator[Server]:
+    with serving(url) as server:
+        assert server.post("/v1/learners", LEARNER | {"corruption": {"budget": 5.0}}).status_code == 201
+        yield server
+
+
+def _fold(server: Server) -> bytes:
+    """The small script outside the service: the log, and nothing else, made into a state file."""
+    described = server.http.get("/v1/learners/home").json()
+    described["exploration_floor"] = described["exploration"] or 0.0
+    bandit = draw(described).bandit
+    state, phi, after = bandit.init(), {}, 0
+    while items := server.http.get(f"/v1/learners/home/log?after={after}&limit=500").json()["items"]:
+        for item in items:
+            after = item["position"]
+            if item["kind"] == "decision":
+                phi[after] = np.array(item["phi"])
+            elif item["kind"] == "reward" and item["reward"] is not None:
+                state, info = bandit.update(state, phi[item["about"]][item["shown"]], item["reward"])
+                assert info.weight == item["weight"]
+    return codec.encode(state)
+
+
+def _live(server: Server, count: int, start: int = 0) -> None:
+    for number in range(start, start + count):
+        assert server.post("/v1/learners/home/decisions", question(number)).status_code == 201
+        if number % 4:
+            body = {"decision_id": f"d{number}", "value": (number % 5) / 4}
+            assert server.post("/v1/learners/home/rewards", body).json()["outcome"] == "learned"
+
+
+def test_a_learner_decides_learns_and_remembers_after_a_restart(server: Server) -> None:
+    _live(server, 40)
+    state, diagnostics = (server.http.get(f"/v1/learners/home/{what}") for what in ("state", "diagnostics"))
+    assert diagnostics.json()["rounds"] == 30
+    assert diagnostics.json()["position"] == 70
+    assert server.stop() == 0
+    server.start()
+    assert server.http.get("/v1/learners/home/state").content == state.content
+    assert server.http.get("/v1/learners/home/diagnostics").json() == diagnostics.json()
+
+
+def test_nothing_acknowledged_is_lost_by_kill_nine_and_the_log_alone_gives_the_same_state(server: Server) -> None:
+    for round_ in range(3):
+        _live(server, 15, start=15 * round_)
+        acknowledged = server.http.get("/v1/learners/home/state").content
+        server.kill()
+        server.start()
+        assert server.http.get("/v1/learners/home/state").content == acknowledged
+        assert _fold(server) == acknowledged
+
+
+def test_the_same_learner_again_is_no_conflict_but_another_is(server: Server) -> None:
+    body = LEARNER | {"corruption": {"budget": 5.0}}
+    assert server.post("/v1/learners", body).status_code == 200
+    other = server.post("/v1/learners", body | {"seed": 7})
+    assert other.status_code == 409
+    assert other.headers["content-type"] == "application/problem+json"
+    assert other.json()["type"] == "learner-exists"
+
+
+def test_learners_are_listed_in_pages_changed_and_deleted(server: Server) -> None:
+    for name in ("alpha", "beta"):
+        server.post("/v1/learners", LEARNER | {"name": name})
+    first = server.http.get("/v1/learners?limit=2").json()
+    rest = server.http.get(f"/v1/learners?limit=2&cursor={first['next_cursor']}").json()
+    assert [item["name"] for item in first["items"] + rest["items"]] == ["alpha", "beta", "home"]
+    assert rest["next_cursor"] is None
+    assert server.http.delete("/v1/learners/alpha").status_code == 204
+    assert server.http.get("/v1/learners/alpha").status_code == 404
+    assert server.http.patch("/v1/learners/home", json={"seed": 3}).status_code == 422
+
+
+def test_a_deleted_learner_can_be_made_anew_and_has_forgotten(server: Server) -> None:
+    _live(server, 8)
+    server.http.delete("/v1/learners/home")
+    assert server.post("/v1/learners/home/decisions", question(1)).status_code == 404
+    server.post("/v1/learners", LEARNER)
+    assert server.post("/v1/learners/home/decisions", question(1)).json()["position"] == 1
+
+
+def test_modes_and_pauses_take_effect_at_once(server: Server) -> None:
+    server.http.patch("/v1/learners/home", json={"mode": "shadow"})
+    assert server.post("/v1/learners/home/decisions", question(1)).json()["action"]["id"] == "a"
+    server.http.patch("/v1/learners/home", json={"mode": "frozen"})
+    reward = server.post("/v1/learners/home/rewards", {"decision_id": "d1", "value": 1.0})
+    assert reward.json()["outcome"] == "ignored"
+    server.http.patch("/v1/learners/home", json={"paused": True})
+    assert server.post("/v1/learners/home/decisions", question(2)).status_code == 409
+
+
+def test_a_shorter_wait_is_used_for_the_next_decisions(server: Server) -> None:
+    assert server.http.patch("/v1/learners/home", json={"reward": {"wait_s": 0.001}}).status_code == 200
+    server.post("/v1/learners/home/decisions", question(1))
+    import time
+
+    time.sleep(0.01)
+    assert server.post("/v1/learners/home/rewards", {"decision_id": "d1", "value": 1.0}).json()["outcome"] == "late"
+
+
+def test_batches_answer_each_item(server: Server) -> None:
+    decisions = server.post("/v1/learners/home/decisions/batch", {"decisions": [question(n) for n in range(5)]})
+    assert decisions.status_code == 201
+    assert [d["decision_id"] for d in decisions.json()["decisions"]] == [f"d{n}" for n in range(5)]
+    rewards = [{"decision_id": f"d{n}", "value": 0.5} for n in (0, 9, 1)]
+    answers = server.post("/v1/learners/home/rewards/batch", {"rewards": rewards}).json()["rewards"]
+    assert [a.get("outcome") for a in answers] == ["learned", None, "learned"]
+    assert answers[1]["problem"]["status"] == 404
+
+
+def test_a_decision_can_be_read_with_what_was_said_of_it(server: Server) -> None:
+    server.post("/v1/learners/home/decisions", question(1, top=2))
+    server.post("/v1/learners/home/rewards", {"decision_id": "d1", "value": 0.5, "source": "app"})
+    told = server.http.get("/v1/learners/home/decisions/d1").json()
+    assert told["shown"] == [told["action"], "a" if told["action"] == "b" else "b"]
+    assert [(r["outcome"], r["source"]) for r in told["rewards"]] == [("learned", "app")]
+
+
+def test_only_the_chosen_one_is_ranked_if_asked_for(server: Server) -> None:
+    answer = server.post("/v1/learners/home/decisions", question(1, ranking="chosen")).json()
+    assert [r["id"] for r in answer["ranking"]] == [answer["action"]["id"]]
+
+
+def test_two_servers_share_one_postgresql_and_sqlite_refuses_the_second(server: Server, url: URL) -> None:
+    if url.get_backend_name() == "sqlite":
+        second = Server(url)
+        with pytest.raises(AssertionError, match="SQLite takes one process"):
+            second.start()
+        second.close()
+        return
+    with serving(url) as second:
+        for number in range(12):
+            one, other = (server, second) if number % 2 else (second, server)
+            one.post("/v1/learners/home/decisions", question(number))
+            body = {"decision_id": f"d{number}", "value": 0.5}
+            assert other.post("/v1/learners/home/rewards", body).json()["outcome"] == "learned"
+            assert one.post("/v1/learners/home/rewards", body).json()["outcome"] == "duplicate"
+        second.kill()
+        assert server.http.get("/v1/learners/home/diagnostics").json()["position"] == 24
+        assert _fold(server) == server.http.get("/v1/learners/home/state").content

@@ -1,0 +1,209 @@
+"""Decide, reward, restart: on SQLite and on PostgreSQL."""
+
+from collections.abc import Iterator
+from concurrent.futures import wait
+
+import pytest
+from sqlalchemy import text
+
+from holdfast.errors import Conflict, InvalidInput, NotFound
+from holdfast.hosting.decide import Decide
+from holdfast.hosting.learn import Claim, Reward, Verdict
+from holdfast.store.database import Database
+from holdfast.store.log import events_after
+from tests.hosting.harness import Clock, Driver, driving
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def driver(database: Database, clock: Clock) -> Iterator[Driver]:
+    with driving(database, clock) as driver:
+        driver.create()
+        yield driver
+
+
+def _log(database: Database) -> list[tuple[int, str]]:
+    with database.read() as connection:
+        return [(event.position, event.kind) for event in events_after(connection, 1, 0)]
+
+
+def test_decisions_and_rewards_are_logged_in_order_and_learned(driver: Driver, database: Database) -> None:
+    first = driver.decide("one")
+    second = driver.decide("two", seed=1)
+    verdict = driver.reward("one", 0.7)
+    assert (first.position, second.position, verdict.position) == (1, 2, 3)
+    assert verdict.outcome == "learned"
+    assert verdict.weight is not None
+    assert 0.0 < verdict.weight <= 1.0
+    assert _log(database) == [(1, "decision"), (2, "decision"), (3, "reward")]
+
+
+def test_the_same_decision_again_gets_the_first_answer(driver: Driver, database: Database) -> None:
+    first = driver.decide("one", top=2)
+    driver.reward("one", 1.0)
+    again = driver.decide("one", top=2)
+    assert again.position == first.position
+    assert again.decision.order.tolist() == first.decision.order.tolist()
+    assert again.decision.score.tolist() == first.decision.score.tolist()
+    assert len(_log(database)) == 2
+
+
+def test_the_same_decision_id_with_another_content_is_a_conflict(driver: Driver) -> None:
+    driver.decide("one", seed=1)
+    with pytest.raises(Conflict):
+        driver.decide("one", seed=2)
+
+
+def test_a_repeated_reward_is_a_duplicate_and_another_value_a_conflict(driver: Driver) -> None:
+    driver.decide("one")
+    first = driver.reward("one", 0.7)
+    again = driver.reward("one", 0.7)
+    assert again == Verdict("one", "duplicate", first.weight, first.position)
+    with pytest.raises(Conflict):
+        driver.reward("one", 0.8)
+    assert driver.peek()[2].learned == 1
+
+
+def test_unknown_learners_and_decisions_are_not_found(driver: Driver) -> None:
+    with pytest.raises(NotFound):
+        driver.decide("one", learner="nobody")
+    with pytest.raises(NotFound):
+        driver.reward("nothing", 1.0)
+
+
+def test_a_reward_out_of_range_is_refused_and_changes_nothing(driver: Driver) -> None:
+    driver.decide("one")
+    before = driver.peek()
+    with pytest.raises(InvalidInput):
+        driver.reward("one", 1.5)
+    assert driver.peek() == before
+
+
+def test_each_shown_action_can_be_rewarded_once(driver: Driver) -> None:
+    answer = driver.decide("one", top=3)
+    shown = [answer.ids[i] for i in answer.decision.order[:3]]
+    for action in shown:
+        assert driver.reward("one", 0.5, action).outcome == "learned"
+    assert driver.reward("one", 0.5, shown[2]).outcome == "duplicate"
+    hidden = answer.ids[answer.decision.order[3]]
+    with pytest.raises(InvalidInput):
+        driver.reward("one", 0.5, hidden)
+
+
+def test_a_batch_of_rewards_is_learned_in_order_and_a_bad_one_stops_no_other(driver: Driver) -> None:
+    for name in ("one", "two"):
+        driver.decide(name)
+    claims = [Claim("one", 0.2, None, None), Claim("none", 0.2, None, None), Claim("two", 0.9, None, "partner")]
+    verdicts = driver.host.submit(Reward("home", claims)).result(10)
+    assert [getattr(v, "outcome", type(v)) for v in verdicts] == ["learned", NotFound, "learned"]
+
+
+def test_a_batch_of_decisions_is_all_or_nothing(driver: Driver, database: Database) -> None:
+    driver.decide("taken", seed=1)
+    questions = [driver.ask("new", seed=2), driver.ask("taken", seed=3)]
+    with pytest.raises(Conflict):
+        driver.host.submit(Decide("home", questions)).result(10)
+    assert len(_log(database)) == 1
+
+
+def test_many_at_once_all_find_their_place(driver: Driver, database: Database) -> None:
+    decisions = [driver.host.submit(Decide("home", [driver.ask(f"d{i}", seed=i)])) for i in range(300)]
+    wait(decisions, 30)
+    rewards = [driver.host.submit(Reward("home", [Claim(f"d{i}", 0.5, None, None)])) for i in range(300)]
+    wait(rewards, 30)
+    positions = [f.result()[0].position for f in decisions + rewards]
+    assert sorted(positions) == list(range(1, 601))
+    assert driver.peek()[2].learned == 300
+
+
+def test_after_a_restart_the_state_is_the_same_to_the_byte(driver: Driver, database: Database, clock: Clock) -> None:
+    for i in range(30):
+        driver.decide(f"d{i}", seed=i)
+        if i % 3:
+            driver.reward(f"d{i}", (i % 10) / 10)
+    before = driver.peek()
+    driver.stop()
+    with driving(database, clock) as reborn:
+        assert reborn.peek() == before
+        assert reborn.reward("d0", 0.4).position == before[0] + 1
+
+
+def test_a_damaged_snapshot_is_skipped_with_a_warning(driver: Driver, database: Database, clock: Clock) -> None:
+    for i in range(10):
+        driver.decide(f"d{i}", seed=i)
+        driver.reward(f"d{i}", 0.5)
+    before = driver.peek()
+    driver.stop()
+    with database.write() as connection:
+        connection.execute(text("UPDATE snapshots SET state = :junk"), {"junk": b"HOLDFAST junk"})
+    with driving(database, clock) as reborn:
+        assert reborn.peek() == before
+        assert any("snapshot skipped" in warning for warning in reborn.warnings)
+
+
+def test_silence_is_learned_as_the_default_when_the_wait_ends(driver: Driver, database: Database, clock: Clock) -> None:
+    driver.decide("one")
+    clock.pass_s(601)
+    late = driver.reward("one", 1.0)
+    assert late.outcome == "late"
+    assert _log(database) == [(1, "decision"), (2, "expiry"), (3, "reward")]
+    tally = driver.peek()[2]
+    assert (tally.defaulted, tally.late, tally.learned) == (1, 1, 0)
+    assert driver.reward("one", 1.0).outcome == "duplicate"
+
+
+def test_without_a_default_silence_teaches_nothing(database: Database, clock: Clock) -> None:
+    with driving(database, clock) as driver:
+        driver.create(reward={"default": None})
+        driver.decide("one")
+        fresh = driver.peek()[1]
+        clock.pass_s(601)
+        driver.reward("one", 1.0)
+        assert driver.peek()[1] == fresh
+
+
+@pytest.mark.parametrize(("aggregation", "learned"), [("sum", 0.9), ("mean", 0.3), ("last_before_wait", 0.1)])
+def test_several_rewards_become_one_when_the_wait_ends(
+    database: Database, clock: Clock, aggregation: str, learned: float
+) -> None:
+    with driving(database, clock) as driver, driving(database, clock) as other:
+        driver.create(reward={"aggregation": aggregation})
+        driver.create("plain")
+        driver.decide("one")
+        for value in (0.3, 0.5, 0.1):
+            assert driver.reward("one", value).outcome == "pending"
+        clock.pass_s(601)
+        driver.reward("one", 0.9)
+        other.decide("one", learner="plain")
+        other.reward("one", learned, learner="plain")
+        assert driver.peek()[1] == other.peek("plain")[1]
+
+
+def test_the_sweep_settles_what_nobody_asks_about(driver: Driver, database: Database, clock: Clock) -> None:
+    import time
+
+    for i in range(5):
+        driver.decide(f"d{i}")
+    clock.pass_s(601)
+    deadline = time.monotonic() + 10
+    while driver.peek()[2].defaulted < 5 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert driver.peek()[2].defaulted == 5
+    with database.read() as connection:
+        assert connection.execute(text("SELECT count(*) FROM waiting")).scalar() == 0
+
+
+def test_two_hosts_on_one_database_learn_everything_once_and_agree(database: Database, clock: Clock) -> None:
+    with driving(database, clock) as one, driving(database, clock) as two:
+        one.create()
+        for i in range(20):
+            (one if i % 2 else two).decide(f"d{i}", seed=i)
+        for i in range(20):
+            (two if i % 2 else one).reward(f"d{i}", 0.5)
+            assert (one if i % 2 else two).reward(f"d{i}", 0.5).outcome == "duplicate"
+        assert one.peek() == two.peek()
+        assert one.peek()[0] == 40
