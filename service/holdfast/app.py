@@ -59,6 +59,7 @@ HOT_ROUTES = {
     "/v1/learners/{name}/decisions/batch": hot.decide_many,
     "/v1/learners/{name}/rewards": hot.reward,
     "/v1/learners/{name}/rewards/batch": hot.reward_many,
+    "/v1/learners/{name}/events": hot.observe,
 }
 
 

@@ -9,6 +9,7 @@ HoldfastError
 ├── Unauthorised            no key, or one nobody knows
 ├── Forbidden               a good key of the wrong role
 ├── TooLarge                more than a request may hold
+├── NotYet                  promised, but not implemented
 ├── StoreInUse              another process holds this SQLite file
 └── UnusableState           bytes that are not a state this learner can take
     ├── DamagedState        truncated, altered or not a state file at all
@@ -68,6 +69,10 @@ class Forbidden(HoldfastError):
 
 class TooLarge(HoldfastError):
     """The request holds more than any request may."""
+
+
+class NotYet(HoldfastError):
+    """The contract promises this; the code does not do it yet."""
 
 
 class StoreInUse(HoldfastError):

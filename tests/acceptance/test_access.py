@@ -14,7 +14,14 @@ from tests.acceptance.test_service import LEARNER, question
 from tests.databases import fresh_url
 
 ROUTES = {
-    "admin": [("POST", "/v1/learners"), ("PATCH", "/v1/learners/home"), ("DELETE", "/v1/learners/nothing")],
+    "admin": [
+        ("POST", "/v1/learners"),
+        ("PATCH", "/v1/learners/home"),
+        ("DELETE", "/v1/learners/nothing"),
+        ("POST", "/v1/learners/home/events"),
+        ("PUT", "/v1/learners/home/state"),
+        ("POST", "/v1/learners/home/retractions"),
+    ],
     "decide": [("POST", "/v1/learners/home/decisions"), ("POST", "/v1/learners/home/decisions/batch")],
     "reward": [("POST", "/v1/learners/home/rewards"), ("POST", "/v1/learners/home/rewards/batch")],
     "read": [

@@ -160,3 +160,59 @@ def test_two_servers_share_one_postgresql_and_sqlite_refuses_the_second(server: 
         second.kill()
         assert server.http.get("/v1/learners/home/diagnostics").json()["position"] == 24
         assert _fold(server) == server.http.get("/v1/learners/home/state").content
+
+
+def test_a_keyed_request_is_done_once_and_answered_the_same_even_after_a_restart(server: Server) -> None:
+    body = question(1)
+    del body["decision_id"]
+    first = server.post("/v1/learners/home/decisions", body, **{"Idempotency-Key": "k1"})
+    server.kill()
+    server.start()
+    again = server.post("/v1/learners/home/decisions", body, **{"Idempotency-Key": "k1"})
+    assert (again.status_code, again.content) == (first.status_code, first.content)
+    other = server.post("/v1/learners/home/decisions", question(2), **{"Idempotency-Key": "k1"})
+    assert other.status_code == 409
+    assert server.http.get("/v1/learners/home").json()["position"] == 1
+
+
+def test_sums_count_each_reward_but_a_repeated_key_only_once(server: Server) -> None:
+    server.post("/v1/learners", LEARNER | {"name": "sum", "reward": {"aggregation": "sum"}})
+    server.post("/v1/learners/sum/decisions", question(1))
+    body = {"decision_id": "d1", "value": 0.3}
+    outcomes = [server.post("/v1/learners/sum/rewards", body, **{"Idempotency-Key": k}).json() for k in ("a", "a", "b")]
+    assert outcomes[0] == outcomes[1]
+    assert [o["position"] for o in outcomes] == [2, 2, 3]
+
+
+def test_a_state_moves_to_an_empty_learner_of_the_same_shape_and_survives(server: Server) -> None:
+    _live(server, 20)
+    state = server.http.get("/v1/learners/home/state").content
+    server.post("/v1/learners", LEARNER | {"name": "twin", "corruption": {"budget": 5.0}})
+    assert server.http.put("/v1/learners/twin/state", content=state).status_code == 200
+    assert server.http.put("/v1/learners/twin/state", content=state).status_code == 409
+    server.kill()
+    server.start()
+    assert server.http.get("/v1/learners/twin/state").content == state
+    server.post("/v1/learners", LEARNER | {"name": "wide", "features": {"kind": "dense", "context": 3, "action": 1}})
+    for damaged in (state, state[:-1], b"", b"HOLDFAST"):
+        assert server.http.put("/v1/learners/wide/state", content=damaged).status_code == 422
+
+
+def test_old_logs_can_be_learned_from_before_the_first_decision(server: Server) -> None:
+    events = [
+        {"context": [0.1, 0.2], "actions": ACTIONS, "action_id": "ab"[n % 2], "value": n % 2, "probability": 0.5}
+        for n in range(10)
+    ]
+    answer = server.post("/v1/learners/home/events", {"events": events})
+    assert [e["position"] for e in answer.json()["events"]] == list(range(1, 11))
+    bad = [*events[:2], events[0] | {"action_id": "z"}]
+    assert server.post("/v1/learners/home/events", {"events": bad}).status_code == 422
+    state = server.http.get("/v1/learners/home/state").content
+    server.kill()
+    server.start()
+    assert server.http.get("/v1/learners/home/state").content == state
+    assert server.http.get("/v1/learners/home/diagnostics").json()["rounds"] == 10
+
+
+def test_retractions_say_that_they_are_not_there_yet(server: Server) -> None:
+    assert server.post("/v1/learners/home/retractions", {"source": "x"}).status_code == 501

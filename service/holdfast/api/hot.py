@@ -6,6 +6,7 @@ They are plain Starlette endpoints on typed msgspec bodies: FastAPI's way would 
 import asyncio
 import hashlib
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -14,59 +15,116 @@ from starlette.responses import Response
 
 from holdfast.api.bodies import decode, read_body
 from holdfast.api.problems import document
-from holdfast.api.schemas import DecisionBody, DecisionsBody, RewardBody, RewardsBody
+from holdfast.api.schemas import DecisionBody, DecisionsBody, EventBody, EventsBody, RewardBody, RewardsBody
 from holdfast.api.service import Service
-from holdfast.errors import HoldfastError, Unavailable
-from holdfast.features import Candidate
+from holdfast.errors import HoldfastError, InvalidInput, Unavailable
+from holdfast.features import Candidate, Encoder
+from holdfast.features.limits import ID_LENGTH_MAX
+from holdfast.hosting.bring import Observation, Observe
 from holdfast.hosting.decide import Answered, Decide, Question, check_top
+from holdfast.hosting.host import Operation
 from holdfast.hosting.learn import Claim, Reward, Verdict
+from holdfast.hosting.once import Once, Rendered
 
 ANSWER_WITHIN_S = 10.0
+SCOPE_MAX = 512
 
 _one_decision = msgspec.json.Decoder(DecisionBody)
 _many_decisions = msgspec.json.Decoder(DecisionsBody)
 _one_reward = msgspec.json.Decoder(RewardBody)
 _many_rewards = msgspec.json.Decoder(RewardsBody)
+_many_events = msgspec.json.Decoder(EventsBody)
 _encode = msgspec.json.Encoder().encode
 
 
 async def decide(request: Request) -> Response:
     """POST /v1/learners/{name}/decisions"""
-    name, service = request.path_params["name"], _service(request)
-    await service.gate.admit(request, "decide", name)
-    body = decode(_one_decision, await read_body(request))
-    answered = await _ask(service, name, [body])
-    return _json(_decision(answered[0], name, body.ranking), 201)
+    name, service, _ = await _enter(request, "decide")
+    raw = await read_body(request)
+    body = decode(_one_decision, raw)
+    operation = Decide(name, await _questions(service, name, [body]))
+    return await _answer(request, raw, operation, lambda made: (201, _decision(made[0], name, body.ranking)))
 
 
 async def decide_many(request: Request) -> Response:
     """POST /v1/learners/{name}/decisions/batch"""
-    name, service = request.path_params["name"], _service(request)
-    await service.gate.admit(request, "decide", name)
-    bodies = decode(_many_decisions, await read_body(request)).decisions
-    answered = await _ask(service, name, bodies)
-    answers = [_decision(answer, name, body.ranking) for answer, body in zip(answered, bodies, strict=True)]
-    return _json({"decisions": answers}, 201)
+    name, service, _ = await _enter(request, "decide")
+    raw = await read_body(request)
+    bodies = decode(_many_decisions, raw).decisions
+    operation = Decide(name, await _questions(service, name, bodies))
+
+    def render(made: list[Answered]) -> tuple[int, Any]:
+        answers = [_decision(answer, name, body.ranking) for answer, body in zip(made, bodies, strict=True)]
+        return 201, {"decisions": answers}
+
+    return await _answer(request, raw, operation, render)
 
 
 async def reward(request: Request) -> Response:
     """POST /v1/learners/{name}/rewards"""
-    name, service = request.path_params["name"], _service(request)
-    caller = await service.gate.admit(request, "reward", name)
-    body = decode(_one_reward, await read_body(request))
-    verdict = (await _claim(service, name, [body], caller))[0]
-    if isinstance(verdict, HoldfastError):
-        raise verdict
-    return _json(_verdict(verdict), 200)
+    name, _, caller = await _enter(request, "reward")
+    raw = await read_body(request)
+    operation = Reward(name, _claims([decode(_one_reward, raw)], caller))
+
+    def render(verdicts: list[Verdict | HoldfastError]) -> tuple[int, Any]:
+        if isinstance(verdicts[0], HoldfastError):
+            raise verdicts[0]
+        return 200, verdicts[0]._asdict()
+
+    return await _answer(request, raw, operation, render)
 
 
 async def reward_many(request: Request) -> Response:
     """POST /v1/learners/{name}/rewards/batch"""
-    name, service = request.path_params["name"], _service(request)
-    caller = await service.gate.admit(request, "reward", name)
-    bodies = decode(_many_rewards, await read_body(request)).rewards
-    verdicts = await _claim(service, name, bodies, caller)
-    return _json({"rewards": [_verdict_or_problem(v, b) for v, b in zip(verdicts, bodies, strict=True)]}, 200)
+    name, _, caller = await _enter(request, "reward")
+    raw = await read_body(request)
+    bodies = decode(_many_rewards, raw).rewards
+
+    def render(verdicts: list[Verdict | HoldfastError]) -> tuple[int, Any]:
+        return 200, {"rewards": [_verdict_or_problem(v, b) for v, b in zip(verdicts, bodies, strict=True)]}
+
+    return await _answer(request, raw, Reward(name, _claims(bodies, caller)), render)
+
+
+async def observe(request: Request) -> Response:
+    """POST /v1/learners/{name}/events: complete observations from elsewhere, learned in the order given."""
+    name, service, caller = await _enter(request, "admin")
+    raw = await read_body(request)
+    events = decode(_many_events, raw).events
+    encoder = await service.encoder(name)
+    observations = [_observation(encoder, event, index, caller) for index, event in enumerate(events)]
+    return await _answer(
+        request, raw, Observe(name, observations), lambda all_: (200, {"events": [one._asdict() for one in all_]})
+    )
+
+
+async def _enter(request: Request, act: str) -> tuple[str, Service, str]:
+    """The learner, the service and the caller's name, if the caller may do this."""
+    name: str = request.path_params["name"]
+    service: Service = request.app.state.service
+    return name, service, await service.gate.admit(request, act, name)
+
+
+async def _answer(
+    request: Request, raw: bytes, operation: Operation, render: Callable[[Any], tuple[int, Any]]
+) -> Response:
+    """Submit, wait for the commit, answer; with an Idempotency-Key, the first answer again."""
+
+    def rendered(answer: Any) -> Rendered:
+        status, content = render(answer)
+        return Rendered(status, _encode(content))
+
+    service: Service = request.app.state.service
+    key = request.headers.get("idempotency-key")
+    if key is None:
+        answer = rendered(await settled(service.host.submit(operation)))
+    else:
+        if not 1 <= len(key) <= ID_LENGTH_MAX:
+            raise InvalidInput("", f"an Idempotency-Key has 1 to {ID_LENGTH_MAX} characters")
+        digest = hashlib.sha256(raw).digest()
+        once = Once(operation, request.url.path[:SCOPE_MAX], key, digest, rendered)
+        answer = await settled(service.host.submit(once))
+    return Response(answer.body, answer.status, media_type="application/json")
 
 
 async def settled(future: Any) -> Any:
@@ -77,26 +135,32 @@ async def settled(future: Any) -> Any:
         raise Unavailable("the answer took too long; it may still be done, and asking again is safe") from None
 
 
-async def _ask(service: Service, name: str, bodies: list[DecisionBody]) -> list[Answered]:
+async def _questions(service: Service, name: str, bodies: list[DecisionBody]) -> list[Question]:
     encoder = await service.encoder(name)
-    questions = []
-    for body in bodies:
-        check_top(body.top, len(body.actions))
-        phi = encoder.encode(body.context, [Candidate(action.id, action.features) for action in body.actions])
-        content = hashlib.sha256(phi.tobytes())
-        content.update(_encode([[action.id for action in body.actions], body.top]))
-        given = body.decision_id is not None
-        decision_id = body.decision_id or _new_id()
-        ids = [action.id for action in body.actions]
-        questions.append(Question(decision_id, ids, phi, body.top, content.digest()[:16], given))
-    answered: list[Answered] = await settled(service.host.submit(Decide(name, questions)))
-    return answered
+    return [_question(encoder, body) for body in bodies]
 
 
-async def _claim(service: Service, name: str, bodies: list[RewardBody], caller: str) -> list[Verdict | HoldfastError]:
-    claims = [Claim(b.decision_id, b.value, b.action_id, caller if b.source is None else b.source) for b in bodies]
-    verdicts: list[Verdict | HoldfastError] = await settled(service.host.submit(Reward(name, claims)))
-    return verdicts
+def _question(encoder: Encoder, body: DecisionBody) -> Question:
+    check_top(body.top, len(body.actions))
+    ids = [action.id for action in body.actions]
+    phi = encoder.encode(body.context, [Candidate(action.id, action.features) for action in body.actions])
+    content = hashlib.sha256(phi.tobytes())
+    content.update(_encode([ids, body.top]))
+    given = body.decision_id is not None
+    return Question(body.decision_id or _new_id(), ids, phi, body.top, content.digest()[:16], given)
+
+
+def _claims(bodies: list[RewardBody], caller: str) -> list[Claim]:
+    return [Claim(b.decision_id, b.value, b.action_id, caller if b.source is None else b.source) for b in bodies]
+
+
+def _observation(encoder: Encoder, event: EventBody, index: int, caller: str) -> Observation:
+    phi = encoder.encode(event.context, [Candidate(action.id, action.features) for action in event.actions])
+    chosen = next((i for i, action in enumerate(event.actions) if action.id == event.action_id), None)
+    if chosen is None:
+        raise InvalidInput(f"/events/{index}/action_id", "must be the id of one of the actions")
+    source = caller if event.source is None else event.source
+    return Observation(phi[chosen], event.action_id, event.value, event.probability, source)
 
 
 def _new_id() -> str:
@@ -120,20 +184,7 @@ def _decision(answered: Answered, learner: str, ranking: str) -> dict[str, Any]:
     }
 
 
-def _verdict(verdict: Verdict) -> dict[str, Any]:
-    return verdict._asdict()
-
-
 def _verdict_or_problem(verdict: Verdict | HoldfastError, body: RewardBody) -> dict[str, Any]:
     if isinstance(verdict, HoldfastError):
         return {"decision_id": body.decision_id, "problem": document(verdict)}
-    return _verdict(verdict)
-
-
-def _service(request: Request) -> Service:
-    service: Service = request.app.state.service
-    return service
-
-
-def _json(content: Any, status: int) -> Response:
-    return Response(_encode(content), status, media_type="application/json")
+    return verdict._asdict()

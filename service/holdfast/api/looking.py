@@ -2,11 +2,13 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 
+from holdfast.api.bodies import read_body
 from holdfast.api.hot import settled
-from holdfast.api.learners import Reader, ServiceDep, found
-from holdfast.errors import NotFound
+from holdfast.api.learners import Admin, Reader, ServiceDep, found
+from holdfast.errors import NotFound, NotYet
+from holdfast.hosting.bring import Import
 from holdfast.hosting.live import WEIGHT_EDGES
 from holdfast.hosting.look import Export, Look
 from holdfast.hosting.tell import tell, tell_decision
@@ -48,6 +50,18 @@ async def export(name: str, service: ServiceDep) -> Response:
     """Versioned and checksummed; the same position gives the same bytes."""
     position, state = await settled(service.host.submit(Export(name)))
     return Response(state, media_type="application/octet-stream", headers={"Holdfast-Position": str(position)})
+
+
+@router.put("/state", operation_id="import_state", dependencies=[Admin], summary="Import a state into an empty learner")
+async def bring(name: str, request: Request, service: ServiceDep) -> dict[str, int]:
+    """A file of a learner of the same shape; refused if it is damaged, of another version, or if there is a history."""
+    return {"position": await settled(service.host.submit(Import(name, await read_body(request))))}
+
+
+@router.post("/retractions", operation_id="retract", dependencies=[Admin], status_code=501, summary="Not yet")
+def retract(name: str) -> None:
+    """The learner as if some rewards had never come."""
+    raise NotYet("retractions are not implemented yet")
 
 
 @router.get("/log", operation_id="read_log", dependencies=[Reader], summary="The events, in order")

@@ -13,6 +13,7 @@ from holdfast.errors import (
     InvalidConfiguration,
     InvalidInput,
     NotFound,
+    NotYet,
     TooLarge,
     Unauthorised,
     Unavailable,
@@ -72,6 +73,8 @@ def _kind(problem: HoldfastError) -> tuple[int, str, str]:
         return 409, problem.slug, "Conflict"
     if isinstance(problem, TooLarge):
         return 413, "too-large", "Too large"
+    if isinstance(problem, NotYet):
+        return 501, "not-implemented", "Not implemented"
     if isinstance(problem, Unavailable):
         return 503, "unavailable", "Not available now"
     return 500, "internal", "Internal error"

@@ -139,3 +139,20 @@ class RewardsBody(msgspec.Struct, forbid_unknown_fields=True):
     """Several, learned in the order given."""
 
     rewards: Annotated[list[RewardBody], msgspec.Meta(min_length=1, max_length=BATCH_MAX)]
+
+
+class EventBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Something that was shown and rewarded elsewhere."""
+
+    actions: Annotated[list[ActionBody], msgspec.Meta(max_length=10_000)]
+    action_id: str
+    value: float
+    context: Any = None
+    probability: Annotated[float, msgspec.Meta(gt=0, le=1)] | None = None
+    source: Annotated[str, msgspec.Meta(max_length=ID_LENGTH_MAX)] | None = None
+
+
+class EventsBody(msgspec.Struct, forbid_unknown_fields=True):
+    """A warm start from old logs."""
+
+    events: Annotated[list[EventBody], msgspec.Meta(min_length=1, max_length=BATCH_MAX)]

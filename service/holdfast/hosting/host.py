@@ -22,8 +22,8 @@ from holdfast.hosting.expire import EXPIRIES_PER_SWEEP, Expire
 from holdfast.hosting.live import LiveLearner
 from holdfast.hosting.recover import Warn, catch_up, revive, snapshot_of
 from holdfast.learners.modes import as_mode
+from holdfast.store import idempotency, snapshots
 from holdfast.store import learners as rows
-from holdfast.store import snapshots
 from holdfast.store.database import Connection, Database
 from holdfast.store.log import Transaction, overdue
 
@@ -194,8 +194,10 @@ class Host:
             self._warn("snapshots not saved on stopping", reason=str(problem))
 
     def _sweep(self) -> None:
-        """Settle decisions whose wait has ended."""
+        """Settle decisions whose wait has ended; forget answers to requests that nobody will repeat."""
         try:
+            with self._database.write() as connection:
+                idempotency.forget(connection, self._clock())
             with self._database.read() as connection:
                 names = overdue(connection, self._clock(), SWEEP_LEARNERS_MAX)
         except Unavailable:

@@ -14,9 +14,10 @@ from holdfast.hosting.records import (
     shown_features,
     unpack_decision,
     unpack_expiry,
+    unpack_observation,
     unpack_reward,
 )
-from holdfast.learners import BanditState
+from holdfast.learners import BanditState, codec
 from holdfast.learners.modes import Mode
 from holdfast.store.log import Event
 
@@ -32,6 +33,7 @@ class Tally(NamedTuple):
     late: int = 0
     defaulted: int = 0
     ignored: int = 0
+    observed: int = 0
     weights: tuple[int, ...] = (0,) * len(WEIGHT_EDGES)  # the last counts weights of exactly 1
 
     def to_json(self) -> str:
@@ -80,13 +82,19 @@ class LiveLearner:
         self.position = event.position
         if event.kind == "decision":
             self.tally = self.tally.counting("decisions")
-            return
-        assert decision is not None, "a reward or an expiry is about a decision in the same log"
-        phi = shown_features(unpack_decision(decision.payload))
-        if event.kind == "reward":
-            self._replay_reward(unpack_reward(event.payload), phi)
+        elif event.kind == "observation":
+            told = unpack_observation(event.payload)
+            self.tally = self.tally.counting("observed")
+            self.learn(np.frombuffer(told.phi), told.reward)
+        elif event.kind == "import":
+            self.state = codec.restore(event.payload, self.blueprint.bandit)
         else:
-            self._replay_expiry(unpack_expiry(event.payload), phi)
+            assert decision is not None, "a reward or an expiry is about a decision in the same log"
+            phi = shown_features(unpack_decision(decision.payload))
+            if event.kind == "reward":
+                self._replay_reward(unpack_reward(event.payload), phi)
+            else:
+                self._replay_expiry(unpack_expiry(event.payload), phi)
 
     def _replay_reward(self, record: RewardRecord, phi: Array) -> None:
         self.tally = self.tally.counting(record.outcome)

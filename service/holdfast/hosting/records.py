@@ -38,8 +38,19 @@ class ExpiryRecord(msgspec.Struct, array_like=True, frozen=True):
     weights: list[float | None]
 
 
+class ObservationRecord(msgspec.Struct, array_like=True, frozen=True):
+    """Something shown and rewarded elsewhere."""
+
+    phi: bytes  # float64 (d,)
+    action_id: str
+    value: float
+    reward: float  # in [0, 1]
+    weight: float
+    probability: float | None = None
+
+
 _encoder = msgspec.msgpack.Encoder()
-Record = DecisionRecord | RewardRecord | ExpiryRecord
+Record = DecisionRecord | RewardRecord | ExpiryRecord | ObservationRecord
 
 
 def pack(record: Record) -> bytes:
@@ -56,6 +67,10 @@ def unpack_reward(payload: bytes) -> RewardRecord:
 
 def unpack_expiry(payload: bytes) -> ExpiryRecord:
     return msgspec.msgpack.decode(payload, type=ExpiryRecord)
+
+
+def unpack_observation(payload: bytes) -> ObservationRecord:
+    return msgspec.msgpack.decode(payload, type=ObservationRecord)
 
 
 def shown_features(record: DecisionRecord) -> Array:

@@ -1,8 +1,11 @@
 """Events in words that a caller can read."""
 
+import base64
 from typing import Any
 
-from holdfast.hosting.records import shown_features, unpack_decision, unpack_expiry, unpack_reward
+import numpy as np
+
+from holdfast.hosting.records import shown_features, unpack_decision, unpack_expiry, unpack_observation, unpack_reward
 from holdfast.store.log import Event
 
 
@@ -10,6 +13,10 @@ def tell(event: Event) -> dict[str, Any]:
     """One event of the log."""
     told: dict[str, Any] = {"position": event.position, "kind": event.kind, "at": event.at / 1e6}
     told["decision_id"] = event.event_id.split("/", 1)[1]
+    if event.kind == "import":
+        return {**told, "decision_id": None, "state": base64.b64encode(event.payload).decode()}
+    if event.kind == "observation":
+        return told | {"decision_id": None} | _observation(event)
     if event.kind == "decision":
         return told | _decision(event)
     told["about"] = event.about
@@ -38,6 +45,19 @@ def _reward(event: Event) -> dict[str, Any]:
         "outcome": record.outcome,
         "reward": record.reward,
         "weight": record.weight,
+    }
+
+
+def _observation(event: Event) -> dict[str, Any]:
+    record = unpack_observation(event.payload)
+    return {
+        "action": record.action_id,
+        "phi": np.frombuffer(record.phi).tolist(),
+        "value": record.value,
+        "source": event.source,
+        "reward": record.reward,
+        "weight": record.weight,
+        "probability": record.probability,
     }
 
 

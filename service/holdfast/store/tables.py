@@ -67,7 +67,7 @@ events = Table(
     # One effect per decision and reward, however often it is sent.
     UniqueConstraint("learner_id", "event_id"),
     CheckConstraint("position >= 1", name="positions_start_at_one"),
-    CheckConstraint("kind IN ('decision', 'reward', 'expiry')", name="kind_is_known"),
+    CheckConstraint("kind IN ('decision', 'reward', 'expiry', 'observation', 'import')", name="kind_is_known"),
     sqlite_with_rowid=False,
 )
 

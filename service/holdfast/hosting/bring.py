@@ -1,0 +1,74 @@
+"""What a learner can be given from elsewhere: complete observations from old logs, or a whole state."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from holdfast.arrays import Array
+from holdfast.errors import Conflict
+from holdfast.hosting.live import LiveLearner
+from holdfast.hosting.records import ObservationRecord, pack
+from holdfast.learners import codec
+from holdfast.store.log import Event, Transaction
+
+
+class Observation(NamedTuple):
+    """Something that was shown and rewarded before Holdfast was asked."""
+
+    phi: Array  # (d,)
+    action_id: str
+    value: float
+    probability: float | None
+    source: str | None
+
+
+class Learned(NamedTuple):
+    outcome: str
+    weight: float
+    position: int
+
+
+@dataclass(frozen=True)
+class Observe:
+    """Warm start: learn observations in the order given, all or none."""
+
+    learner: str
+    observations: list[Observation]
+
+    def event_ids(self) -> list[str]:
+        return []
+
+    def perform(self, live: LiveLearner, transaction: Transaction, now: int) -> list[Learned]:
+        if live.paused or live.mode == "frozen":
+            raise Conflict("paused", "the learner is paused or frozen")
+        rewards = [live.blueprint.reward.scaled(observation.value) for observation in self.observations]
+        return [_learn(live, transaction, o, r, now) for o, r in zip(self.observations, rewards, strict=True)]
+
+
+def _learn(live: LiveLearner, transaction: Transaction, told: Observation, reward: float, now: int) -> Learned:
+    weight = live.learn(told.phi, reward)
+    live.position += 1
+    live.tally = live.tally.counting("observed")
+    record = ObservationRecord(told.phi.tobytes(), told.action_id, told.value, reward, weight, told.probability)
+    event_id = f"o/{live.position}"
+    transaction.append(live.id, Event(live.position, "observation", event_id, now, told.source, None, pack(record)))
+    return Learned("learned", weight, live.position)
+
+
+@dataclass(frozen=True)
+class Import:
+    """A whole state, into a learner that has seen nothing."""
+
+    learner: str
+    state: bytes
+
+    def event_ids(self) -> list[str]:
+        return []
+
+    def perform(self, live: LiveLearner, transaction: Transaction, now: int) -> int:
+        """The position of the import in the log."""
+        if live.position != 0:
+            raise Conflict("learner-not-empty", "a state can be imported only into a learner that has seen nothing")
+        live.state = codec.restore(self.state, live.blueprint.bandit)
+        live.position = 1
+        transaction.append(live.id, Event(1, "import", "i/1", now, None, None, bytes(self.state)))
+        return live.position
