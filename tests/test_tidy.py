@@ -19,7 +19,7 @@ MODULE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
 BANNED_WORDS = {"manager", "helper", "util", "utils", "handler", "processor", "base", "common", "misc"}
 
-PURE_STANDARD_LIBRARY = {"collections", "dataclasses", "functools", "hashlib", "math", "struct", "typing"}
+PURE_STANDARD_LIBRARY = {"collections", "dataclasses", "functools", "hashlib", "itertools", "math", "struct", "typing"}
 GROUND = {"numpy", "holdfast.arrays", "holdfast.checks", "holdfast.errors"}
 PURE = {
     "holdfast/functions": GROUND | {"scipy", "holdfast.functions"},

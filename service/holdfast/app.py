@@ -44,10 +44,10 @@ def build(settings: Settings) -> FastAPI:
             alone.release()
 
     app = FastAPI(title="Holdfast", version=__version__, lifespan=lifespan)
+    for path, endpoint in HOT_ROUTES.items():  # first, so that they are found first
+        app.router.add_route(path, endpoint, methods=["POST"])
     for router in (learners.router, looking.router, health.router):
         app.include_router(router)
-    for path, endpoint in HOT_ROUTES.items():
-        app.router.add_route(path, endpoint, methods=["POST"])
     app.add_exception_handler(HoldfastError, problems.answer_problem)
     app.add_exception_handler(RequestValidationError, answer_validation)
     app.add_exception_handler(Exception, problems.answer_failure)

@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-from tests.benchmarks import demo, nonlinear, numerics, record, regret, speed
+from tests.benchmarks import demo, nonlinear, numerics, record, regret, service, speed
 
 Section = Callable[[bool], Iterator[str]]
 
@@ -13,6 +13,7 @@ DEMO = "demo"
 SECTIONS: dict[str, Section] = {
     DEMO: lambda quick: demo.report(demo.Setting(400, 2, 3.0, 100) if quick else demo.Setting()),
     "speed": lambda quick: speed.report(speed.Setting((32,), (10,), 100) if quick else speed.Setting()),
+    "service": lambda quick: service.report(service.Setting(200, 1, 8) if quick else service.Setting()),
     "numerics": lambda quick: numerics.report(numerics.Setting(5_000) if quick else numerics.Setting()),
     "nonlinear": lambda quick: nonlinear.report(nonlinear.Setting(300, 2, 200, 400) if quick else nonlinear.Setting()),
     "regret": lambda quick: regret.report(regret.Setting(500, 2, 5.0, 200) if quick else regret.Setting()),

@@ -3,7 +3,6 @@
 They are plain Starlette endpoints on typed msgspec bodies: FastAPI's way would cost more than deciding and committing.
 """
 
-import asyncio
 import hashlib
 import uuid
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from holdfast.api.bodies import decode, read_body
 from holdfast.api.problems import document
 from holdfast.api.schemas import DecisionBody, DecisionsBody, EventBody, EventsBody, RewardBody, RewardsBody
 from holdfast.api.service import Service
-from holdfast.errors import HoldfastError, InvalidInput, Unavailable
+from holdfast.errors import HoldfastError, InvalidInput
 from holdfast.features import Candidate, Encoder
 from holdfast.features.limits import ID_LENGTH_MAX
 from holdfast.hosting.bring import Observation, Observe
@@ -26,7 +25,6 @@ from holdfast.hosting.host import Operation
 from holdfast.hosting.learn import Claim, Reward, Verdict
 from holdfast.hosting.once import Once, Rendered
 
-ANSWER_WITHIN_S = 10.0
 SCOPE_MAX = 512
 
 _one_decision = msgspec.json.Decoder(DecisionBody)
@@ -117,22 +115,14 @@ async def _answer(
     service: Service = request.app.state.service
     key = request.headers.get("idempotency-key")
     if key is None:
-        answer = rendered(await settled(service.host.submit(operation)))
+        answer = rendered(await service.ask(operation))
     else:
         if not 1 <= len(key) <= ID_LENGTH_MAX:
             raise InvalidInput("", f"an Idempotency-Key has 1 to {ID_LENGTH_MAX} characters")
         digest = hashlib.sha256(raw).digest()
         once = Once(operation, request.url.path[:SCOPE_MAX], key, digest, rendered)
-        answer = await settled(service.host.submit(once))
+        answer = await service.ask(once)
     return Response(answer.body, answer.status, media_type="application/json")
-
-
-async def settled(future: Any) -> Any:
-    """What the writer answers, or that it took too long; it may still be done, and asking again is safe."""
-    try:
-        return await asyncio.wait_for(asyncio.wrap_future(future), ANSWER_WITHIN_S)
-    except TimeoutError:
-        raise Unavailable("the answer took too long; it may still be done, and asking again is safe") from None
 
 
 async def _questions(service: Service, name: str, bodies: list[DecisionBody]) -> list[Question]:

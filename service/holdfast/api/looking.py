@@ -5,7 +5,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 
 from holdfast.api.bodies import read_body
-from holdfast.api.hot import settled
 from holdfast.api.learners import Admin, Reader, ServiceDep, found
 from holdfast.errors import NotFound, NotYet
 from holdfast.hosting.bring import Import
@@ -23,7 +22,7 @@ router = APIRouter(prefix="/v1/learners/{name}", tags=["looking inside"])
 async def diagnostics(name: str, service: ServiceDep) -> dict[str, Any]:
     """Numbers are unrounded, at one position of the log."""
     blueprint = await service.blueprint(name)
-    sight = await settled(service.host.submit(Look(name)))
+    sight = await service.ask(Look(name))
     tally, state = sight.tally, sight.state
     weighed = sum(tally.weights)
     return {
@@ -48,14 +47,14 @@ async def diagnostics(name: str, service: ServiceDep) -> dict[str, Any]:
 @router.get("/state", operation_id="export_state", dependencies=[Reader], summary="The state as a file")
 async def export(name: str, service: ServiceDep) -> Response:
     """Versioned and checksummed; the same position gives the same bytes."""
-    position, state = await settled(service.host.submit(Export(name)))
+    position, state = await service.ask(Export(name))
     return Response(state, media_type="application/octet-stream", headers={"Holdfast-Position": str(position)})
 
 
 @router.put("/state", operation_id="import_state", dependencies=[Admin], summary="Import a state into an empty learner")
 async def bring(name: str, request: Request, service: ServiceDep) -> dict[str, int]:
     """A file of a learner of the same shape; refused if it is damaged, of another version, or if there is a history."""
-    return {"position": await settled(service.host.submit(Import(name, await read_body(request))))}
+    return {"position": await service.ask(Import(name, await read_body(request)))}
 
 
 @router.post("/retractions", operation_id="retract", dependencies=[Admin], status_code=501, summary="Not yet")

@@ -1,19 +1,22 @@
 """What every route works with: the database, the host, the gate, and the encoders of the learners."""
 
+import asyncio
 import json
 import time
 from dataclasses import dataclass, field
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
 from holdfast.api.access import Gate
-from holdfast.errors import NotFound
+from holdfast.errors import NotFound, Unavailable
 from holdfast.features import Encoder
 from holdfast.hosting.blueprint import Blueprint, draw
-from holdfast.hosting.host import Host
+from holdfast.hosting.host import Host, Job, Operation
 from holdfast.store import learners
 from holdfast.store.database import Database
 
+ANSWER_WITHIN_S = 10.0
 REMEMBERED_S = 1.0
 REMEMBERED_MAX = 10_000
 
@@ -25,7 +28,29 @@ class Service:
     database: Database
     host: Host
     gate: Gate
+    _outbox: list[Job] = field(default_factory=list)
     _known: dict[str, tuple[float, str, Blueprint]] = field(default_factory=dict)
+
+    async def ask(self, operation: Operation) -> Any:
+        """The answer of the writer, after its commit; what comes in during one turn of the loop goes over together."""
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Any] = loop.create_future()
+        if not self._outbox:
+            loop.call_soon(self._hand_over)
+        self._outbox.append(Job(operation, answer, loop))
+        deadline = loop.call_later(ANSWER_WITHIN_S, _give_up, answer)
+        try:
+            return await answer
+        finally:
+            deadline.cancel()
+
+    def _hand_over(self) -> None:
+        jobs, self._outbox = self._outbox, []
+        try:
+            self.host.submit_all(jobs)
+        except Unavailable as problem:
+            for job in jobs:
+                job.answer.set_exception(problem)
 
     async def encoder(self, name: str) -> Encoder:
         """How this learner's requests become features."""
@@ -34,15 +59,21 @@ class Service:
     async def blueprint(self, name: str) -> Blueprint:
         """The parts that follow from the learner's description, as it was a moment ago."""
         known = self._known.get(name)
-        if known is not None and time.monotonic() - known[0] < REMEMBERED_S:
-            return known[2]
-        spec = await run_in_threadpool(self._spec, name)
-        if known is None or known[1] != spec:
-            if len(self._known) >= REMEMBERED_MAX:
-                self._known.clear()
-            known = (0.0, spec, draw(json.loads(spec)))
-        self._known[name] = (time.monotonic(), spec, known[2])
+        if known is None:
+            return await self._refresh(name)
+        if time.monotonic() - known[0] > REMEMBERED_S:
+            self._known[name] = (time.monotonic(), *known[1:])  # one refresh at a time; the others use what is known
+            return await self._refresh(name)
         return known[2]
+
+    async def _refresh(self, name: str) -> Blueprint:
+        spec = await run_in_threadpool(self._spec, name)
+        known = self._known.get(name)
+        blueprint = known[2] if known is not None and known[1] == spec else draw(json.loads(spec))
+        if len(self._known) >= REMEMBERED_MAX:
+            self._known.clear()
+        self._known[name] = (time.monotonic(), spec, blueprint)
+        return blueprint
 
     def _spec(self, name: str) -> str:
         with self.database.read() as connection:
@@ -51,3 +82,9 @@ class Service:
             self._known.pop(name, None)
             raise NotFound("learner", "no such learner")
         return row.spec
+
+
+def _give_up(answer: "asyncio.Future[Any]") -> None:
+    if not answer.done():
+        problem = Unavailable("the answer took too long; it may still be done, and asking again is safe")
+        answer.set_exception(problem)

@@ -13,7 +13,7 @@ from holdfast.errors import InvalidInput
 from holdfast.features.candidates import Candidate, check_candidates
 from holdfast.features.limits import DIMENSION_MAX, ID_LENGTH_MAX, STATES_MAX, VECTOR_LENGTH_MAX
 from holdfast.features.normalise import NORMALISATIONS, Normalisation, normalise
-from holdfast.features.numbers import checked_vector
+from holdfast.features.numbers import checked_rows, checked_vector
 
 Joint = Literal["action", "concat", "outer", "disjoint", "cell"]
 
@@ -80,10 +80,12 @@ class Dense:
 
     def _vectors(self, candidates: Sequence[Candidate]) -> Array:
         """The actions' own vectors, `(K, action)`."""
-        rows = np.empty((len(candidates), self.action))
-        for index, candidate in enumerate(candidates):
-            values = [] if candidate.features is None else candidate.features
-            rows[index] = checked_vector(values, self.action, f"/actions/{index}/features")
+        lists = [[] if candidate.features is None else candidate.features for candidate in candidates]
+        rows = checked_rows(lists, self.action)
+        if rows is None:  # look again, one by one, for the place
+            rows = np.empty((len(lists), self.action))
+            for index, values in enumerate(lists):
+                rows[index] = checked_vector(values, self.action, f"/actions/{index}/features")
         return rows
 
     def _numbers(self, candidates: Sequence[Candidate]) -> list[int]:

@@ -1,5 +1,6 @@
 """Numbers as callers send them: checked strictly, then float64."""
 
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,19 @@ def checked_vector(values: Any, length: int, pointer: str) -> Array:
     if len(values) != length:
         raise InvalidInput(pointer, f"must have exactly {length} numbers")
     return within_bounds(values, pointer)
+
+
+def checked_rows(lists: list[Any], length: int) -> Array | None:
+    """Lists of numbers as one array `(n, length)`, all checked at once; None if anything at all is wrong."""
+    if not all(type(values) is list and len(values) == length for values in lists):
+        return None
+    if not set(map(type, chain.from_iterable(lists))) <= NUMBER_TYPES:
+        return None
+    try:
+        rows: Array = np.array(lists, dtype=np.float64).reshape(len(lists), length)
+    except OverflowError:
+        return None
+    return rows if (np.abs(rows) <= NUMBER_MAX).all() else None
 
 
 def within_bounds(values: Any, pointer: str) -> Array:

@@ -8,12 +8,14 @@ Invariants
 5. Under the learner's row lock its copy is first brought up to the log's head, so any number of replicas agree.
 """
 
+import asyncio
 import json
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, NamedTuple, Protocol
 
 from holdfast.errors import HoldfastError, NotFound, Unavailable
@@ -44,8 +46,11 @@ class Operation(Protocol):
 
 
 class Job(NamedTuple):
+    """An operation and whoever waits for it: a thread, or a future of this event loop."""
+
     operation: Operation
-    answer: "Future[Any]"
+    answer: "Future[Any] | asyncio.Future[Any]"
+    loop: asyncio.AbstractEventLoop | None = None
 
 
 def microseconds() -> int:
@@ -77,13 +82,17 @@ class Host:
 
     def submit(self, operation: Operation) -> "Future[Any]":
         """The answer, once it is durable; a HoldfastError if it was refused or could not be done."""
-        job = Job(operation, Future())
+        answer: Future[Any] = Future()
+        self.submit_all([Job(operation, answer)])
+        return answer
+
+    def submit_all(self, jobs: list[Job]) -> None:
+        """Hand over what came in together, so that it can be committed together."""
         with self._awake:
-            if self._stopping or len(self._waiting) >= QUEUE_MAX:
+            if self._stopping or len(self._waiting) + len(jobs) > QUEUE_MAX:
                 raise Unavailable("the service is stopping or its queue is full")
-            self._waiting.append(job)
+            self._waiting.extend(jobs)
             self._awake.notify()
-        return job.answer
 
     def _run(self) -> None:
         next_sweep = time.monotonic()
@@ -114,21 +123,16 @@ class Host:
             self._forget(batch)
             self._recover_from(batch, problem)
             return
-        for job, answer in zip(batch, answers, strict=True):
-            if isinstance(answer, HoldfastError):
-                job.answer.set_exception(answer)
-            else:
-                job.answer.set_result(answer)
+        _publish(batch, answers)
 
     def _recover_from(self, batch: list[Job], problem: Exception) -> None:
         """The database is away: say so to all. Something else: find the one that broke by running each alone."""
         if isinstance(problem, Unavailable):
             self._warn("commit failed", operations=len(batch), reason=str(problem))
-            for job in batch:
-                job.answer.set_exception(problem)
+            _publish(batch, [problem] * len(batch))
         elif len(batch) == 1:
             self._warn("operation failed", reason=repr(problem))
-            batch[0].answer.set_exception(problem)
+            _publish(batch, [problem])
         else:
             for job in batch:
                 self._serve([job])
@@ -193,6 +197,12 @@ class Host:
         except Unavailable as problem:
             self._warn("snapshots not saved on stopping", reason=str(problem))
 
+    def _expire(self, name: str) -> int:
+        """How many decisions of a learner were settled now."""
+        answer: Future[Any] = Future()
+        self._serve([Job(Expire(name), answer)])
+        return 0 if answer.exception() is not None else int(answer.result())
+
     def _sweep(self) -> None:
         """Settle decisions whose wait has ended; forget answers to requests that nobody will repeat."""
         try:
@@ -203,11 +213,31 @@ class Host:
         except Unavailable:
             return
         for name in names:
-            job = Job(Expire(name), Future())
-            self._serve([job])
-            while job.answer.exception() is None and job.answer.result() == EXPIRIES_PER_SWEEP and not self._waiting:
-                job = Job(Expire(name), Future())
-                self._serve([job])
+            while self._expire(name) == EXPIRIES_PER_SWEEP and not self._waiting:
+                pass
+
+
+def _publish(batch: list[Job], answers: list[Any]) -> None:
+    """Give everyone their answer; an event loop is woken once for all of its own."""
+    by_loop: dict[asyncio.AbstractEventLoop | None, list[tuple[Job, Any]]] = {}
+    for job, answer in zip(batch, answers, strict=True):
+        by_loop.setdefault(job.loop, []).append((job, answer))
+    for loop, settled in by_loop.items():
+        if loop is None:
+            _settle(settled)
+        else:
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(_settle, settled)
+
+
+def _settle(settled: list[tuple[Job, Any]]) -> None:
+    for job, answer in settled:
+        if job.answer.done():  # gave up waiting
+            continue
+        if isinstance(answer, Exception):
+            job.answer.set_exception(answer)
+        else:
+            job.answer.set_result(answer)
 
 
 def _attempt(operation: Operation, live: LiveLearner, transaction: Transaction, now: int) -> Any:
