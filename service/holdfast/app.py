@@ -6,14 +6,14 @@ from contextlib import asynccontextmanager
 import structlog
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
-from starlette.requests import Request
-from starlette.responses import Response
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from holdfast import __version__
 from holdfast.api import health, hot, learners, looking, problems
 from holdfast.api.access import Gate
 from holdfast.api.service import Service
-from holdfast.errors import HoldfastError, InvalidInput
+from holdfast.errors import HoldfastError
 from holdfast.hosting.host import Host
 from holdfast.settings import Settings
 from holdfast.store.database import Database
@@ -43,13 +43,15 @@ def build(settings: Settings) -> FastAPI:
         if alone is not None:
             alone.release()
 
-    app = FastAPI(title="Holdfast", version=__version__, lifespan=lifespan)
+    app = FastAPI(title="Holdfast", version=__version__, lifespan=lifespan, redirect_slashes=False)
     for path, endpoint in HOT_ROUTES.items():  # first, so that they are found first
         app.router.add_route(path, endpoint, methods=["POST"])
     for router in (learners.router, looking.router, health.router):
         app.include_router(router)
     app.add_exception_handler(HoldfastError, problems.answer_problem)
-    app.add_exception_handler(RequestValidationError, answer_validation)
+    app.add_exception_handler(RequestValidationError, problems.answer_validation)
+    app.add_exception_handler(HTTPException, problems.answer_http)
+    app.add_exception_handler(ClientDisconnect, problems.answer_disconnect)
     app.add_exception_handler(Exception, problems.answer_failure)
     return app
 
@@ -61,11 +63,3 @@ HOT_ROUTES = {
     "/v1/learners/{name}/rewards/batch": hot.reward_many,
     "/v1/learners/{name}/events": hot.observe,
 }
-
-
-async def answer_validation(request: Request, problem: Exception) -> Response:
-    """Pydantic's complaints as a problem document: the places and the rules, never the input."""
-    assert isinstance(problem, RequestValidationError)
-    first = problem.errors()[0]
-    pointer = "".join(f"/{step}" for step in first["loc"] if step != "body")
-    return problems.response(InvalidInput(pointer, first["msg"]))

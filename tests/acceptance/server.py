@@ -48,7 +48,7 @@ class Server:
                 if self.http.get("/health/ready").status_code == 200:
                     return self
             except httpx.TransportError:
-                assert self.process.poll() is None, self._said()
+                assert self.process.poll() is None, self.said()
             time.sleep(0.05)
         raise AssertionError("the server did not become ready")
 
@@ -75,7 +75,8 @@ class Server:
             self.kill()
         self.output.close()
 
-    def _said(self) -> str:
+    def said(self) -> str:
+        """What it has printed so far."""
         self.output.seek(0)
         return self.output.read()
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
+from holdfast.api.schemas import is_name
 from holdfast.errors import Forbidden, NotFound, Unauthorised
 from holdfast.store import keys
 from holdfast.store.database import Database
@@ -34,8 +35,12 @@ class Gate:
 
     async def admit(self, request: Request, act: str, learner: str | None = None) -> str:
         """The name of the caller, if the key allows the act on the learner."""
-        if self.open:
-            return "local"
+        caller = "local" if self.open else await self._caller(request, act, learner)
+        if learner is not None and not is_name(learner):
+            raise NotFound("learner", "no such learner")  # without asking the database, which may not take such a text
+        return caller
+
+    async def _caller(self, request: Request, act: str, learner: str | None) -> str:
         scheme, _, text = request.headers.get("authorization", "").partition(" ")
         parts = keys.split(text.strip()) if scheme.lower() == "bearer" else None
         key = await self._key(parts[0]) if parts else None

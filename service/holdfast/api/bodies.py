@@ -1,17 +1,31 @@
 """Request bodies: capped before they are parsed, and parsed strictly."""
 
 import json
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any, TypeVar
 
 import msgspec
+from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
+from holdfast.api import refusals
 from holdfast.errors import InvalidInput, TooLarge
 
 BODY_BYTES_MAX = 8 * 1024 * 1024
 DEPTH_MAX = 8
+VALUES_MAX = 1_500_000
+# Of the traffic's bodies.
+CONTAINERS_MAX = 250_000  # objects and arrays
+NAMES_MAX = 400_000
+# Of a learner's description.
+DESCRIPTION_CONTAINERS_MAX = 10_000
+DESCRIPTION_NAMES_MAX = 1_000
+
+NOT_JSON = "must be a JSON document in UTF-8"
+TOO_DEEP = f"must not be nested deeper than {DEPTH_MAX}"
 
 T = TypeVar("T")
+Model = TypeVar("Model", bound=BaseModel)
 
 
 async def read_body(request: Request) -> bytes:
@@ -32,37 +46,77 @@ async def read_body(request: Request) -> bytes:
 
 def decode(decoder: "msgspec.json.Decoder[T]", body: bytes) -> T:
     """A typed body; unknown and repeated names, wrong types and non-finite numbers are refused."""
+    check_counts(body, CONTAINERS_MAX, NAMES_MAX)
     try:
         decoded = decoder.decode(body)
     except msgspec.ValidationError as problem:
-        raise _refused(problem) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise InvalidInput("", "must be a JSON document in UTF-8") from None
-    check_names(body)
+        raise refusals.from_msgspec(problem) from None
+    except RecursionError:
+        raise InvalidInput("", TOO_DEEP) from None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise InvalidInput("", NOT_JSON) from None
+    check_structure(body)
     return decoded
 
 
-def check_names(body: bytes) -> None:
-    """Refuse an object that says a name twice: which of the two would count?"""
+def described(model: type[Model]) -> Callable[[Request], Awaitable[Model]]:
+    """A dependency that reads a body of a management route: after the key was checked, under the same cap."""
+
+    async def read(request: Request) -> Model:
+        body = await read_body(request)
+        check_counts(body, DESCRIPTION_CONTAINERS_MAX, DESCRIPTION_NAMES_MAX)
+        check_structure(body)
+        try:
+            return model.model_validate_json(body)
+        except ValidationError as problem:
+            raise refusals.from_pydantic(problem.errors(include_url=False, include_input=False)) from None
+
+    return read
+
+
+def check_counts(body: bytes, containers_max: int, names_max: int) -> None:
+    """Refuse in a glance what would take long to parse. What looks like one inside a text counts too."""
+    if body.count(b"[") + body.count(b"{") > containers_max:
+        raise InvalidInput("", f"must have at most {containers_max:,} objects and arrays")
+    if body.count(b",") > VALUES_MAX:
+        raise InvalidInput("", f"must have at most {VALUES_MAX:,} values")
+    if body.count(b":") > names_max:
+        raise InvalidInput("", f"must have at most {names_max:,} names")
+
+
+def check_structure(body: bytes) -> None:
+    """Refuse what is nested too deep, and an object that says a name twice: which of the two would count?"""
     try:
-        json.loads(body, object_pairs_hook=_unique, parse_constant=_no_constant)
+        outermost = json.loads(body, object_pairs_hook=_height_of_object, parse_constant=_no_constant)
+        too_deep = _height([outermost]) - 1 > DEPTH_MAX
     except RecursionError:
-        raise InvalidInput("", f"must not be nested deeper than {DEPTH_MAX}") from None
+        raise InvalidInput("", TOO_DEEP) from None
+    except ValueError:
+        raise InvalidInput("", NOT_JSON) from None
+    if too_deep:
+        raise InvalidInput("", TOO_DEEP)
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+class _Height(int):
+    """How deep an object was, in its place: nothing of it needs to be kept."""
+
+
+_NESTED = {list, _Height}
+
+
+def _height_of_object(pairs: list[tuple[str, Any]]) -> _Height:
     named = dict(pairs)
     if len(named) < len(pairs):
         raise InvalidInput("", "an object names the same thing twice")
-    return named
+    return _Height(_height(named.values()))
+
+
+def _height(values: Collection[Any]) -> int:
+    if _NESTED.isdisjoint(map(type, values)):
+        return 1
+    heights = (_height(v) if type(v) is list else int(v) for v in values if type(v) in _NESTED)
+    return 1 + max(heights)
 
 
 def _no_constant(name: str) -> None:
     raise InvalidInput("", "numbers must be finite")
-
-
-def _refused(problem: msgspec.ValidationError) -> InvalidInput:
-    """msgspec ends its message with ``- at `$.actions[3].id` ``; the rest may quote types, never values."""
-    message, _, path = str(problem).partition(" - at `$")
-    steps = path.rstrip("`").replace("[...]", "").replace("[", "/").replace("]", "").replace(".", "/")
-    return InvalidInput(steps, message)

@@ -5,7 +5,8 @@ They are plain Starlette endpoints on typed msgspec bodies: FastAPI's way would 
 
 import hashlib
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -49,7 +50,7 @@ async def decide_many(request: Request) -> Response:
     name, service, _ = await _enter(request, "decide")
     raw = await read_body(request)
     bodies = decode(_many_decisions, raw).decisions
-    operation = Decide(name, await _questions(service, name, bodies))
+    operation = Decide(name, await _questions(service, name, bodies, batch=True))
 
     def render(made: list[Answered]) -> tuple[int, Any]:
         answers = [_decision(answer, name, body.ranking) for answer, body in zip(made, bodies, strict=True)]
@@ -125,15 +126,16 @@ async def _answer(
     return Response(answer.body, answer.status, media_type="application/json")
 
 
-async def _questions(service: Service, name: str, bodies: list[DecisionBody]) -> list[Question]:
+async def _questions(service: Service, name: str, bodies: list[DecisionBody], batch: bool = False) -> list[Question]:
     encoder = await service.encoder(name)
-    return [_question(encoder, body) for body in bodies]
+    return [_question(encoder, body, f"/decisions/{i}" if batch else "") for i, body in enumerate(bodies)]
 
 
-def _question(encoder: Encoder, body: DecisionBody) -> Question:
-    check_top(body.top, len(body.actions))
+def _question(encoder: Encoder, body: DecisionBody, place: str = "") -> Question:
     ids = [action.id for action in body.actions]
-    phi = encoder.encode(body.context, [Candidate(action.id, action.features) for action in body.actions])
+    with _placed(place):
+        check_top(body.top, len(body.actions))
+        phi = encoder.encode(body.context, [Candidate(action.id, action.features) for action in body.actions])
     content = hashlib.sha256(phi.tobytes())
     content.update(_encode([ids, body.top]))
     given = body.decision_id is not None
@@ -145,12 +147,22 @@ def _claims(bodies: list[RewardBody], caller: str) -> list[Claim]:
 
 
 def _observation(encoder: Encoder, event: EventBody, index: int, caller: str) -> Observation:
-    phi = encoder.encode(event.context, [Candidate(action.id, action.features) for action in event.actions])
+    with _placed(f"/events/{index}"):
+        phi = encoder.encode(event.context, [Candidate(action.id, action.features) for action in event.actions])
     chosen = next((i for i, action in enumerate(event.actions) if action.id == event.action_id), None)
     if chosen is None:
         raise InvalidInput(f"/events/{index}/action_id", "must be the id of one of the actions")
     source = caller if event.source is None else event.source
     return Observation(phi[chosen], event.action_id, event.value, event.probability, source)
+
+
+@contextmanager
+def _placed(place: str) -> Iterator[None]:
+    """Refusals name their place in the whole body."""
+    try:
+        yield
+    except InvalidInput as problem:
+        raise InvalidInput(place + problem.pointer, problem.rule) from None
 
 
 def _new_id() -> str:

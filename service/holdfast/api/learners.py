@@ -5,9 +5,11 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
-from holdfast.api.schemas import LearnerBody, LearnerChange
+from holdfast.api.bodies import described
+from holdfast.api.schemas import NO_NUL, LearnerBody, LearnerChange
 from holdfast.api.service import Service
 from holdfast.errors import Conflict, NotFound
+from holdfast.features.limits import ID_LENGTH_MAX
 from holdfast.hosting.blueprint import canonical, draw
 from holdfast.hosting.host import microseconds
 from holdfast.store import learners
@@ -34,10 +36,12 @@ async def _reader(request: Request) -> None:
 ServiceDep = Annotated[Service, Depends(service_of)]
 Admin = Depends(_admin)
 Reader = Depends(_reader)
+Description = Annotated[LearnerBody, Depends(described(LearnerBody))]
+Change = Annotated[LearnerChange, Depends(described(LearnerChange))]
 
 
 @router.post("", status_code=201, operation_id="create_learner", dependencies=[Admin], summary="Create a learner")
-def create(body: LearnerBody, service: ServiceDep, response: Response) -> dict[str, Any]:
+def create(body: Description, service: ServiceDep, response: Response) -> dict[str, Any]:
     """The same body again answers 200; another body under the same name is a conflict."""
     draw(body.spec())  # refuse what cannot be built before anything is stored
     spec = canonical(body.spec())
@@ -56,7 +60,9 @@ def create(body: LearnerBody, service: ServiceDep, response: Response) -> dict[s
 
 @router.get("", operation_id="list_learners", dependencies=[Reader], summary="List learners by name")
 def page(
-    service: ServiceDep, limit: Annotated[int, Query(ge=1, le=LIST_MAX)] = LIST_MAX, cursor: str = ""
+    service: ServiceDep,
+    limit: Annotated[int, Query(ge=1, le=LIST_MAX)] = LIST_MAX,
+    cursor: Annotated[str, Query(max_length=ID_LENGTH_MAX, pattern=NO_NUL)] = "",
 ) -> dict[str, Any]:
     """`next_cursor` is null on the last page."""
     with service.database.read() as connection:
@@ -73,7 +79,7 @@ def read(name: str, service: ServiceDep) -> dict[str, Any]:
 @router.patch(
     "/{name}", operation_id="change_learner", dependencies=[Admin], summary="Pause, or change the mode or wait"
 )
-def change(name: str, body: LearnerChange, service: ServiceDep) -> dict[str, Any]:
+def change(name: str, body: Change, service: ServiceDep) -> dict[str, Any]:
     """Everything else would break the guarantee and is refused."""
     with service.database.write() as connection:
         row = found(learners.find(connection, name))

@@ -14,6 +14,7 @@ from holdfast.hosting.tell import tell, tell_decision
 from holdfast.store import learners, log
 
 LOG_PAGE_MAX = 500
+POSITION_MAX = 2**63 - 1  # what both databases can count to
 
 router = APIRouter(prefix="/v1/learners/{name}", tags=["looking inside"])
 
@@ -67,7 +68,7 @@ def retract(name: str) -> None:
 def read_log(
     name: str,
     service: ServiceDep,
-    after: Annotated[int, Query(ge=0)] = 0,
+    after: Annotated[int, Query(ge=0, le=POSITION_MAX)] = 0,
     limit: Annotated[int, Query(ge=1, le=LOG_PAGE_MAX)] = 100,
 ) -> dict[str, Any]:
     """Enough to fold the state again outside the service: the features of what was shown, and every reward learned."""
@@ -85,7 +86,7 @@ def decision(name: str, decision_id: str, service: ServiceDep) -> dict[str, Any]
     """The decision, its rewards, and what became of each."""
     with service.database.read() as connection:
         row = found(learners.find(connection, name))
-        event = log.event_named(connection, row.id, f"d/{decision_id}")
+        event = None if "\0" in decision_id else log.event_named(connection, row.id, f"d/{decision_id}")
         if event is None:
             raise NotFound("decision", "no such decision")
         said = log.events_about(connection, row.id, event.position)

@@ -1,11 +1,16 @@
 """Errors as RFC 9457 problem documents. They name the place and the rule, and never echo what was sent."""
 
+from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from holdfast.api.refusals import Refused, from_pydantic
 from holdfast.errors import (
     Conflict,
     Forbidden,
@@ -20,7 +25,6 @@ from holdfast.errors import (
     UnusableState,
 )
 
-ERRORS_MAX = 10
 _encode = msgspec.json.Encoder().encode
 
 
@@ -29,7 +33,8 @@ def document(problem: HoldfastError) -> dict[str, Any]:
     status, slug, title = _kind(problem)
     body: dict[str, Any] = {"type": slug, "title": title, "status": status, "detail": str(problem)}
     if isinstance(problem, InvalidInput):
-        body["errors"] = [{"pointer": problem.pointer, "detail": problem.rule}]
+        every = problem.every if isinstance(problem, Refused) else [problem]
+        body["errors"] = [{"pointer": one.pointer, "detail": one.rule} for one in every]
     return body
 
 
@@ -49,10 +54,33 @@ async def answer_problem(request: Request, problem: Exception) -> Response:
     return response(problem)
 
 
+async def answer_validation(request: Request, problem: Exception) -> Response:
+    """FastAPI's complaints about the address and the query."""
+    assert isinstance(problem, RequestValidationError)
+    return response(from_pydantic(problem.errors()))
+
+
+async def answer_http(request: Request, problem: Exception) -> Response:
+    """An unknown path, a method it does not have, and whatever else the framework refuses."""
+    assert isinstance(problem, HTTPException)
+    status = HTTPStatus(problem.status_code)
+    slug = status.phrase.lower().replace(" ", "-")
+    return _plain(status, slug, status.phrase, status.description or status.phrase, problem.headers)
+
+
+async def answer_disconnect(request: Request, problem: Exception) -> Response:
+    """The caller left before the body was complete; nobody hears this, and nothing failed."""
+    return _plain(400, "incomplete", "Incomplete", "the body ended before its length", None)
+
+
 async def answer_failure(request: Request, problem: Exception) -> Response:
     """A mistake of ours: say so, and nothing of its inside."""
-    body = {"type": "internal", "title": "Internal error", "status": 500, "detail": "the request failed; it was logged"}
-    return Response(_encode(body), 500, None, "application/problem+json")
+    return _plain(500, "internal", "Internal error", "the request failed; it was logged", None)
+
+
+def _plain(status: int, slug: str, title: str, detail: str, headers: Mapping[str, str] | None) -> Response:
+    body = {"type": slug, "title": title, "status": int(status), "detail": detail}
+    return Response(_encode(body), int(status), headers, "application/problem+json")
 
 
 def _kind(problem: HoldfastError) -> tuple[int, str, str]:

@@ -1,15 +1,26 @@
 """The bodies of the contract. Learners are described with pydantic; the hot routes decode with msgspec."""
 
+import re
 from typing import Annotated, Any, Literal
 
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
-from holdfast.features.limits import ID_LENGTH_MAX
+from holdfast.features.limits import CANDIDATES_MAX, ID_LENGTH_MAX
 
 BATCH_MAX = 1_000
 
-Name = Annotated[str, Field(min_length=1, max_length=ID_LENGTH_MAX, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+NO_NUL = r"^[^\x00]*$"  # PostgreSQL keeps every other character
+
+Name = Annotated[str, Field(min_length=1, max_length=ID_LENGTH_MAX, pattern=NAME_PATTERN)]
+_name = re.compile(NAME_PATTERN)
+Id = Annotated[str, msgspec.Meta(min_length=1, max_length=ID_LENGTH_MAX, pattern=NO_NUL)]
+
+
+def is_name(text: str) -> bool:
+    """Whether a learner can have this name."""
+    return len(text) <= ID_LENGTH_MAX and _name.fullmatch(text) is not None
 
 
 class Strict(BaseModel):
@@ -113,9 +124,9 @@ class ActionBody(msgspec.Struct, forbid_unknown_fields=True):
 class DecisionBody(msgspec.Struct, forbid_unknown_fields=True):
     """A decision to make."""
 
-    actions: Annotated[list[ActionBody], msgspec.Meta(max_length=10_000)]
+    actions: Annotated[list[ActionBody], msgspec.Meta(max_length=CANDIDATES_MAX)]
     context: Any = None
-    decision_id: Annotated[str, msgspec.Meta(min_length=1, max_length=ID_LENGTH_MAX)] | None = None
+    decision_id: Id | None = None
     top: Annotated[int, msgspec.Meta(ge=1)] = 1
     ranking: Literal["complete", "chosen"] = "complete"
 
@@ -129,10 +140,10 @@ class DecisionsBody(msgspec.Struct, forbid_unknown_fields=True):
 class RewardBody(msgspec.Struct, forbid_unknown_fields=True):
     """A reward."""
 
-    decision_id: Annotated[str, msgspec.Meta(min_length=1, max_length=ID_LENGTH_MAX)]
+    decision_id: Id
     value: float
-    action_id: str | None = None
-    source: Annotated[str, msgspec.Meta(max_length=ID_LENGTH_MAX)] | None = None
+    action_id: Annotated[str, msgspec.Meta(max_length=ID_LENGTH_MAX)] | None = None
+    source: Annotated[str, msgspec.Meta(max_length=ID_LENGTH_MAX, pattern=NO_NUL)] | None = None
 
 
 class RewardsBody(msgspec.Struct, forbid_unknown_fields=True):
