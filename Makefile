@@ -6,7 +6,7 @@ BIN := .venv/bin
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
-.PHONY: install serve test check bench bench-record demo lock clean
+.PHONY: install serve test check bench bench-record demo openapi lock clean
 
 install: .venv/installed
 
@@ -40,6 +40,10 @@ bench-record: install
 
 demo: install
 	$(BIN)/python -m tests.benchmarks demo
+
+# The committed OpenAPI document, after a change of the contract.
+openapi: install
+	$(BIN)/holdfast openapi > openapi.json
 
 # Needs uv. Names, versions and hashes only, for every platform and Python the project supports.
 lock:

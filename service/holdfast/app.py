@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from holdfast import __version__
-from holdfast.api import health, hot, learners, looking, problems
+from holdfast.api import health, hot, learners, looking, openapi, problems
 from holdfast.api.access import Gate
 from holdfast.api.service import Service
 from holdfast.errors import HoldfastError
@@ -53,6 +53,7 @@ def build(settings: Settings) -> FastAPI:
     app.add_exception_handler(HTTPException, problems.answer_http)
     app.add_exception_handler(ClientDisconnect, problems.answer_disconnect)
     app.add_exception_handler(Exception, problems.answer_failure)
+    app.openapi_schema = openapi.document(app)
     return app
 
 

@@ -62,6 +62,14 @@ def migrate(database_url: DatabaseUrl = None) -> None:
         typer.echo("the database has the newest schema")
 
 
+@app.command("openapi", hidden=True)
+def print_openapi() -> None:
+    """The OpenAPI document, as it is committed."""
+    from holdfast.app import build
+
+    typer.echo(json.dumps(build(Settings()).openapi(), indent=2, ensure_ascii=False))
+
+
 @keys.command("create")
 def create_key(
     role: Annotated[str, typer.Option(help=f"One of {', '.join(ROLES)}.")],

@@ -71,14 +71,6 @@ class Corruption(Strict):
 class LearnerBody(Strict):
     """A learner as its owner describes it."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"name": "home-page", "kind": "bandit", "features": {"kind": "dense", "context": 20, "action": 8}}
-            ]
-        }
-    )
-
     name: Name
     kind: Literal["bandit"]
     features: Annotated[DenseFeatures | JsonFeatures, Field(discriminator="kind")]
@@ -112,6 +104,12 @@ class LearnerChange(Strict):
     paused: bool | None = None
     mode: Literal["online", "shadow", "frozen"] | None = None
     reward: RewardChange | None = None
+
+
+EXAMPLES: dict[type[BaseModel], dict[str, Any]] = {
+    LearnerBody: {"name": "home-page", "kind": "bandit", "features": {"kind": "dense", "context": 20, "action": 8}},
+    LearnerChange: {"mode": "frozen", "reward": {"wait_s": 3600}},
+}
 
 
 class ActionBody(msgspec.Struct, forbid_unknown_fields=True):

@@ -1,0 +1,87 @@
+"""The answers of the hot routes, as the OpenAPI document describes them."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+
+class Chosen(Struct, forbid_unknown_fields=True):
+    """The action to show."""
+
+    id: str
+    index: Annotated[int, Meta(description="Its place in the request, from 0.")]
+
+
+class Ranked(Struct, forbid_unknown_fields=True):
+    """One candidate as the learner sees it."""
+
+    id: str
+    score: Annotated[float, Meta(description="The optimistic value: mean + bonus.")]
+    mean: Annotated[float, Meta(description="The expected reward, scaled to [0, 1].")]
+    bonus: Annotated[float, Meta(description="β·b(z): what being unsure adds.")]
+    probability: Annotated[float, Meta(description="The probability with which it was chosen.")]
+
+
+class DecisionAnswer(Struct, forbid_unknown_fields=True):
+    """A decision, durable."""
+
+    decision_id: str
+    learner: str
+    action: Chosen
+    position: Annotated[int, Meta(description="Its place in the learner's log.")]
+    ranking: list[Ranked]
+
+
+class DecisionsAnswer(Struct, forbid_unknown_fields=True):
+    """All of them, in the order asked."""
+
+    decisions: list[DecisionAnswer]
+
+
+class ProblemError(Struct, forbid_unknown_fields=True):
+    """One broken rule."""
+
+    pointer: Annotated[str, Meta(description="A JSON pointer to the place.")]
+    detail: Annotated[str, Meta(description="The rule; never the input.")]
+
+
+class Problem(Struct, forbid_unknown_fields=True):
+    """RFC 9457."""
+
+    type: Annotated[str, Meta(description="A stable word for the kind of problem.")]
+    title: str
+    status: int
+    detail: str
+    errors: list[ProblemError] | UnsetType = UNSET
+
+
+class RewardAnswer(Struct, forbid_unknown_fields=True):
+    """What became of a reward, durable."""
+
+    decision_id: str
+    outcome: Literal["learned", "pending", "duplicate", "late", "ignored"]
+    weight: Annotated[float | None, Meta(description="How much it was allowed to move the learner; null: not at all.")]
+    position: int
+
+
+class RewardResult(Struct, forbid_unknown_fields=True):
+    """The answer to one reward of a batch, or its problem."""
+
+    decision_id: str
+    outcome: Literal["learned", "pending", "duplicate", "late", "ignored"] | UnsetType = UNSET
+    weight: float | UnsetType | None = UNSET
+    position: int | UnsetType = UNSET
+    problem: Problem | UnsetType = UNSET
+
+
+class RewardsAnswer(Struct, forbid_unknown_fields=True):
+    """One result each, in the order given."""
+
+    rewards: list[RewardResult]
+
+
+def described(*types: type[Struct]) -> dict[str, dict[str, object]]:
+    """Their JSON schemas by name."""
+    _, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
+    return components

@@ -1,0 +1,180 @@
+"""The OpenAPI document: what FastAPI knows, and the bodies and answers it does not, from the types that decode them."""
+
+from typing import Any, NamedTuple
+
+from fastapi import FastAPI
+from msgspec import Struct
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from holdfast.api import answers, bodies, schemas
+from holdfast.api.refusals import ERRORS_MAX
+from holdfast.features import limits
+
+REF = "#/components/schemas/"
+PROBLEM = {"$ref": "#/components/responses/Problem"}
+
+DESCRIPTION = f"""An online decision service that keeps learning well when somebody lies to it.
+
+**Retries are safe**: a `decision_id` given by the caller is an idempotency key, and an answer means that it is durable.
+
+**Limits**, beyond which a request is refused with 413 or 422 and changes nothing:
+bodies of {bodies.BODY_BYTES_MAX:,} bytes, uncompressed; nesting {bodies.DEPTH_MAX} deep;
+{bodies.VALUES_MAX:,} values, {bodies.NAMES_MAX:,} names and {bodies.CONTAINERS_MAX:,} objects and arrays in one body,
+of a learner's description {bodies.DESCRIPTION_NAMES_MAX:,} and {bodies.DESCRIPTION_CONTAINERS_MAX:,};
+finite numbers within ±{limits.NUMBER_MAX:g}; {limits.CANDIDATES_MAX:,} actions in a decision;
+{schemas.BATCH_MAX:,} items in a batch; ids of 1 to {limits.ID_LENGTH_MAX} characters, without NUL;
+vectors of {limits.VECTOR_LENGTH_MAX:,} numbers; encoded dimension {limits.DIMENSION_MAX:,};
+of JSON features, {limits.TOKENS_MAX:,} in one object, names of {limits.NAME_LENGTH_MAX} characters, texts of
+{limits.TEXT_LENGTH_MAX:,}, {limits.INTERACTIONS_MAX} interactions, {limits.PAIRS_MAX:,} terms per interaction and
+action, {limits.PAIRS_PER_REQUEST_MAX:,} terms in one request; {limits.STATES_MAX:,} states of a table.
+Booleans and texts are not numbers, unknown and repeated names are refused.
+
+**Errors** are `application/problem+json` (RFC 9457). They name the place and the rule, at most {ERRORS_MAX} of them,
+and never repeat what was sent.
+"""
+
+
+class HotRoute(NamedTuple):
+    """How one hot route is described."""
+
+    operation: str
+    summary: str
+    description: str
+    body: type[Struct]
+    status: int
+    answer: type[Struct]
+    example: dict[str, Any]
+    answer_example: dict[str, Any]
+
+
+_ASKED = {
+    "context": [0.1, 0.2],
+    "actions": [{"id": "a", "features": [0.3]}, {"id": "b", "features": [0.9]}],
+    "decision_id": "d1",
+    "top": 1,
+}
+_DECIDED = {
+    "decision_id": "d1",
+    "learner": "home-page",
+    "action": {"id": "b", "index": 1},
+    "position": 4711,
+    "ranking": [
+        {"id": "b", "score": 0.81, "mean": 0.55, "bonus": 0.26, "probability": 1.0},
+        {"id": "a", "score": 0.52, "mean": 0.5, "bonus": 0.02, "probability": 0.0},
+    ],
+}
+_SAID = {"decision_id": "d1", "value": 1.0, "source": "checkout"}
+_LEARNED = {"decision_id": "d1", "outcome": "learned", "weight": 0.37, "position": 4712}
+_UNKNOWN = {"type": "decision-not-found", "title": "Not found", "status": 404, "detail": "no such decision"}
+
+HOT_ROUTES = {
+    "/v1/learners/{name}/decisions": HotRoute(
+        "decide",
+        "Decide between actions",
+        f"1 to {limits.CANDIDATES_MAX:,} actions with different ids. The same `decision_id` with the same content gets "
+        "the first answer again, with another content 409. The first `top` of the ranking are shown.",
+        schemas.DecisionBody, 201, answers.DecisionAnswer, _ASKED, _DECIDED,
+    ),
+    "/v1/learners/{name}/decisions/batch": HotRoute(
+        "decide_many",
+        "Decide several times",
+        f"1 to {schemas.BATCH_MAX:,} decisions; all or nothing.",
+        schemas.DecisionsBody, 201, answers.DecisionsAnswer, {"decisions": [_ASKED]}, {"decisions": [_DECIDED]},
+    ),
+    "/v1/learners/{name}/rewards": HotRoute(
+        "reward",
+        "Say what a decision was worth",
+        f"A finite number within ±{limits.NUMBER_MAX:g}, and within the learner's range unless it clips. "
+        "The same value again is a `duplicate`; another value where `aggregation` is `first` is 409; after the wait it "
+        "is `late`.",
+        schemas.RewardBody, 200, answers.RewardAnswer, _SAID, _LEARNED,
+    ),
+    "/v1/learners/{name}/rewards/batch": HotRoute(
+        "reward_many",
+        "Say what several decisions were worth",
+        f"1 to {schemas.BATCH_MAX:,} rewards, learned in the order given; "
+        "a bad one carries its problem, the others count.",
+        schemas.RewardsBody, 200, answers.RewardsAnswer,
+        {"rewards": [_SAID, {"decision_id": "never", "value": 0.0}]},
+        {"rewards": [_LEARNED, {"decision_id": "never", "problem": _UNKNOWN}]},
+    ),
+}  # fmt: skip
+
+DESCRIBED: dict[tuple[str, str], type[BaseModel]] = {
+    ("/v1/learners", "post"): schemas.LearnerBody,
+    ("/v1/learners/{name}", "patch"): schemas.LearnerChange,
+}
+
+
+def document(app: FastAPI) -> dict[str, Any]:
+    """The whole document, the same for the same code."""
+    app.description = DESCRIPTION
+    described = app.openapi()
+    paths, components = described["paths"], described.setdefault("components", {})
+    for path, route in HOT_ROUTES.items():
+        paths.setdefault(path, {})["post"] = _operation(route)
+    for (path, method), model in DESCRIBED.items():
+        paths[path][method]["requestBody"] = _body(model, schemas.EXAMPLES[model])
+    for path, operations in paths.items():
+        for operation in operations.values():
+            _refusals(operation, path)
+    components["schemas"] = _schemas()
+    components["responses"] = {
+        "Problem": {
+            "description": "Refused, and nothing changed: RFC 9457.",
+            "content": {"application/problem+json": {"schema": {"$ref": f"{REF}Problem"}, "example": _UNKNOWN}},
+        }
+    }
+    components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer", "description": "hf_<id>_<secret>"}}
+    described["paths"] = dict(sorted(paths.items()))
+    return described
+
+
+def _schemas() -> dict[str, Any]:
+    hot = [t for route in HOT_ROUTES.values() for t in (route.body, route.answer)]
+    _, described = models_json_schema(
+        [(model, "validation") for model in DESCRIBED.values()], ref_template=REF + "{model}"
+    )
+    return dict(sorted({**answers.described(*hot, answers.Problem), **described["$defs"]}.items()))
+
+
+def _operation(route: HotRoute) -> dict[str, Any]:
+    return {
+        "tags": ["traffic"],
+        "summary": route.summary,
+        "description": route.description,
+        "operationId": route.operation,
+        "parameters": [{"name": "name", "in": "path", "required": True, "schema": {"type": "string", "title": "Name"}}],
+        "requestBody": _body(route.body, route.example),
+        "responses": {
+            str(route.status): {
+                "description": "Done, and durable",
+                "content": {"application/json": {"schema": _ref(route.answer), "example": route.answer_example}},
+            }
+        },
+    }
+
+
+def _body(model: type[Struct] | type[BaseModel], example: dict[str, Any]) -> dict[str, Any]:
+    return {"required": True, "content": {"application/json": {"schema": _ref(model), "example": example}}}
+
+
+def _ref(model: type[Struct] | type[BaseModel]) -> dict[str, str]:
+    return {"$ref": REF + model.__name__}
+
+
+def _refusals(operation: dict[str, Any], path: str) -> None:
+    """Every way a route can refuse."""
+    responses = operation["responses"]
+    responses.pop("422", None)
+    if not path.startswith("/v1/"):
+        return
+    operation["security"] = [{"key": []}]
+    statuses = ["401", "403", "422", "503"]
+    if "{name}" in path:
+        statuses.append("404")
+    if "requestBody" in operation:
+        statuses += ["409", "413"]
+    for status in sorted(statuses):
+        responses[status] = PROBLEM
