@@ -75,6 +75,20 @@ class RewardResult(Struct, forbid_unknown_fields=True):
     problem: Problem | UnsetType = UNSET
 
 
+class EventAnswer(Struct):
+    """What became of one observation."""
+
+    outcome: str
+    weight: float
+    position: int
+
+
+class EventsAnswer(Struct):
+    """One each, in the order given."""
+
+    events: list[EventAnswer]
+
+
 class RewardsAnswer(Struct, forbid_unknown_fields=True):
     """One result each, in the order given."""
 

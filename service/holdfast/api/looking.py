@@ -58,7 +58,7 @@ async def bring(name: str, request: Request, service: ServiceDep) -> dict[str, i
     return {"position": await service.ask(Import(name, await read_body(request)))}
 
 
-@router.post("/retractions", operation_id="retract", dependencies=[Admin], status_code=501, summary="Not yet")
+@router.post("/retractions", operation_id="retract", dependencies=[Admin], include_in_schema=False)
 def retract(name: str) -> None:
     """The learner as if some rewards had never come."""
     raise NotYet("retractions are not implemented yet")

@@ -16,7 +16,8 @@ PROBLEM = {"$ref": "#/components/responses/Problem"}
 
 DESCRIPTION = f"""An online decision service that keeps learning well when somebody lies to it.
 
-**Retries are safe**: a `decision_id` given by the caller is an idempotency key, and an answer means that it is durable.
+**Retries are safe**: a `decision_id` given by the caller is an idempotency key, the traffic's routes take an
+`Idempotency-Key` of 1 to {limits.ID_LENGTH_MAX} characters, and an answer means that it is durable.
 
 **Limits**, beyond which a request is refused with 413 or 422 and changes nothing:
 bodies of {bodies.BODY_BYTES_MAX:,} bytes, uncompressed; nesting {bodies.DEPTH_MAX} deep;
@@ -64,6 +65,13 @@ _DECIDED = {
         {"id": "a", "score": 0.52, "mean": 0.5, "bonus": 0.02, "probability": 0.0},
     ],
 }
+_OBSERVED = {
+    "context": [0.1, 0.2],
+    "actions": [{"id": "a", "features": [0.3]}, {"id": "b", "features": [0.9]}],
+    "action_id": "b",
+    "value": 1.0,
+    "probability": 0.5,
+}
 _SAID = {"decision_id": "d1", "value": 1.0, "source": "checkout"}
 _LEARNED = {"decision_id": "d1", "outcome": "learned", "weight": 0.37, "position": 4712}
 _UNKNOWN = {"type": "decision-not-found", "title": "Not found", "status": 404, "detail": "no such decision"}
@@ -99,6 +107,13 @@ HOT_ROUTES = {
         {"rewards": [_SAID, {"decision_id": "never", "value": 0.0}]},
         {"rewards": [_LEARNED, {"decision_id": "never", "problem": _UNKNOWN}]},
     ),
+    "/v1/learners/{name}/events": HotRoute(
+        "observe",
+        "Learn from old logs",
+        f"1 to {schemas.BATCH_MAX:,} complete observations, learned in the order given; all or nothing.",
+        schemas.EventsBody, 200, answers.EventsAnswer, {"events": [_OBSERVED]},
+        {"events": [{"outcome": "learned", "weight": 0.37, "position": 1}]},
+    ),
 }  # fmt: skip
 
 DESCRIBED: dict[tuple[str, str], type[BaseModel]] = {
@@ -116,6 +131,9 @@ def document(app: FastAPI) -> dict[str, Any]:
         paths.setdefault(path, {})["post"] = _operation(route)
     for (path, method), model in DESCRIBED.items():
         paths[path][method]["requestBody"] = _body(model, schemas.EXAMPLES[model])
+    file = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+    paths["/v1/learners/{name}/state"]["put"]["requestBody"] = {"required": True, "content": file}
+    paths["/v1/learners/{name}/state"]["get"]["responses"]["200"]["content"] = file
     for path, operations in paths.items():
         for operation in operations.values():
             _refusals(operation, path)
