@@ -45,10 +45,13 @@ demo: install
 openapi: install
 	$(BIN)/holdfast openapi > openapi.json
 
-# Needs uv. Names, versions and hashes only, for every platform and Python the project supports.
+# Needs uv. The second is the part of the first that the container image needs. Names, versions and hashes only, for every platform and Python the project supports.
 lock:
 	uv pip compile pyproject.toml --extra dev --universal --fork-strategy fewest --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-emit-find-links --no-annotate --no-header --output-file requirements.lock
+	uv pip compile pyproject.toml deploy/build.in --extra service --constraint requirements.lock --python-platform linux --python-version 3.12 \
+		--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
+		--output-file requirements-service.lock
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
