@@ -198,10 +198,10 @@ def _sizes() -> Iterator[Hostile]:
     yield Hostile("4,000,000 numbers", DECIDE, context(b"[%b1]" % (b"1," * 4_000_000)), 422)
     yield Hostile("2,000,000 fractions", DECIDE, context(b"[%b1]" % (b".5,".replace(b".", b"0.") * 2_000_000)), 422)
     yield Hostile(
-        "just not too many names", hashed, context(b"{%b}" % b",".join(b'"%x":1' % i for i in range(399_990))), 422
+        "just not too many names", hashed, context(b"{%b}" % b",".join(b'"%x":1' % i for i in range(199_990))), 422
     )
-    yield Hostile("just not too many lists", hashed, context(b'{"x":[%b1]}' % (b"[]," * 249_990)), 422)
-    yield Hostile("just not too many objects", hashed, context(b'{"x":[%b1]}' % (b'{"a":1},' * 249_990)), 422)
+    yield Hostile("just not too many lists", hashed, context(b'{"x":[%b1]}' % (b"[]," * 149_990)), 422)
+    yield Hostile("just not too many objects", hashed, context(b'{"x":[%b1]}' % (b'{"a":1},' * 149_990)), 422)
     yield Hostile("just not too many fractions", DECIDE, context(b"[%b1]" % (b"0.512," * 1_390_000)), 422)
     yield Hostile("just not too many texts", hashed, context(b'{"x":[%b""]}' % (b'"abc",' * 1_390_000)), 422)
     yield Hostile("a text of 8 MB", hashed, context(b'{"x": "%b"}' % (b"x" * 8_000_000)), 422)
@@ -289,6 +289,8 @@ def _learners() -> Iterator[Hostile]:
         {"interactions": 1},
     ):
         yield Hostile(f"hashed {features}", LEARNERS, dumped(LEARNER | {"features": {"kind": "json"} | features}), 422)
+    tiny = {"radius": "theory", "function": {"kind": "linear", "norm": 1e-300}}
+    yield Hostile("numbers too small together", LEARNERS, dumped(LEARNER | tiny), 422)
     wide = {"kind": "dense", "context": 2000}
     yield Hostile(
         "a quadratic of 2,000", LEARNERS, dumped(LEARNER | {"features": wide, "function": {"kind": "quadratic"}}), 422

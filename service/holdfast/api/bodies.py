@@ -15,8 +15,8 @@ BODY_BYTES_MAX = 8 * 1024 * 1024
 DEPTH_MAX = 8
 VALUES_MAX = 1_500_000
 # Of the traffic's bodies.
-CONTAINERS_MAX = 250_000  # objects and arrays
-NAMES_MAX = 400_000
+CONTAINERS_MAX = 150_000  # objects and arrays
+NAMES_MAX = 200_000
 # Of a learner's description.
 DESCRIPTION_CONTAINERS_MAX = 10_000
 DESCRIPTION_NAMES_MAX = 1_000

@@ -8,9 +8,9 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from holdfast.api.bodies import described
 from holdfast.api.schemas import NO_NUL, LearnerBody, LearnerChange
 from holdfast.api.service import Service
-from holdfast.errors import Conflict, NotFound
+from holdfast.errors import Conflict, InvalidConfiguration, NotFound
 from holdfast.features.limits import ID_LENGTH_MAX
-from holdfast.hosting.blueprint import canonical, draw
+from holdfast.hosting.blueprint import Blueprint, canonical, draw
 from holdfast.hosting.host import microseconds
 from holdfast.store import learners
 from holdfast.store.learners import LearnerRow
@@ -43,7 +43,7 @@ Change = Annotated[LearnerChange, Depends(described(LearnerChange))]
 @router.post("", status_code=201, operation_id="create_learner", dependencies=[Admin], summary="Create a learner")
 def create(body: Description, service: ServiceDep, response: Response) -> dict[str, Any]:
     """The same body again answers 200; another body under the same name is a conflict."""
-    draw(body.spec())  # refuse what cannot be built before anything is stored
+    drawn(body.spec())  # refuse what cannot be built before anything is stored
     spec = canonical(body.spec())
     with service.database.write() as connection:
         row = learners.find(connection, body.name)
@@ -86,7 +86,7 @@ def change(name: str, body: Change, service: ServiceDep) -> dict[str, Any]:
         spec = json.loads(row.spec)
         if body.reward is not None:
             spec["reward"].update(body.reward.model_dump(exclude_unset=True))
-            draw(spec)
+            drawn(spec)
         values = body.model_dump(include={"paused", "mode"}, exclude_none=True)
         learners.change(connection, row.id, spec=canonical(spec), **values)
         return describe(found(learners.find(connection, name)))
@@ -97,6 +97,14 @@ def remove(name: str, service: ServiceDep) -> None:
     """The learner, its log and its snapshots."""
     with service.database.write() as connection:
         learners.remove(connection, found(learners.find(connection, name)).id)
+
+
+def drawn(spec: dict[str, Any]) -> Blueprint:
+    """A learner from its description. Each number may be within its bounds, and all together beyond a float's."""
+    try:
+        return draw(spec)
+    except ArithmeticError:
+        raise InvalidConfiguration("these numbers together are too small or too large to compute with") from None
 
 
 def found(row: LearnerRow | None) -> LearnerRow:
