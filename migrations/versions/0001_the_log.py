@@ -23,6 +23,7 @@ def upgrade() -> None:
         sa.UniqueConstraint("name", name="uq_learners_name"),
         sa.CheckConstraint("mode IN ('online', 'shadow', 'frozen')", name="ck_learners_mode_is_known"),
         sa.CheckConstraint("head >= 0", name="ck_learners_head_is_a_position"),
+        sqlite_autoincrement=True,
     )
     _create_log()
     op.create_table(

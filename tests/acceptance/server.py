@@ -9,11 +9,13 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
 from sqlalchemy.engine import URL
 
+ROOT = Path(__file__).parent.parent.parent
 READY_WITHIN_S = 20.0
 STOP_WITHIN_S = 10.0
 
@@ -28,7 +30,9 @@ def free_port() -> int:
 class Server:
     """Start it, talk to it, stop or kill it, start it again on the same database."""
 
-    def __init__(self, url: URL, auth: str = "off") -> None:
+    def __init__(self, url: URL, auth: str = "off", prelude: str = "") -> None:
+        """`prelude` is Python that the process runs before it serves."""
+        self.command = [sys.executable, "-c", f"{prelude}\nfrom holdfast.cli import app; app()", "serve"]
         self.port = free_port()
         self.environment = os.environ | {
             "HOLDFAST_DATABASE_URL": url.render_as_string(hide_password=False),
@@ -39,9 +43,10 @@ class Server:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> "Server":
-        command = [sys.executable, "-c", "from holdfast.cli import app; app()", "serve"]
         self.output = tempfile.TemporaryFile("w+")  # noqa: SIM115  # closed when the process has ended
-        self.process = subprocess.Popen(command, env=self.environment, stdout=self.output, stderr=subprocess.STDOUT)
+        self.process = subprocess.Popen(
+            self.command, env=self.environment, cwd=ROOT, stdout=self.output, stderr=subprocess.STDOUT
+        )
         deadline = time.monotonic() + READY_WITHIN_S
         while time.monotonic() < deadline:
             try:
@@ -82,8 +87,8 @@ class Server:
 
 
 @contextmanager
-def serving(url: URL, auth: str = "off") -> Iterator[Server]:
-    server = Server(url, auth)
+def serving(url: URL, auth: str = "off", prelude: str = "") -> Iterator[Server]:
+    server = Server(url, auth, prelude)
     try:
         yield server.start()
     finally:

@@ -3,12 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 from sqlalchemy.engine import URL
 
-from holdfast.hosting.blueprint import draw
-from holdfast.learners import codec
+from tests.acceptance.folding import fold_log
 from tests.acceptance.server import Server, serving
 
 LEARNER = {"name": "home", "kind": "bandit", "features": {"kind": "dense", "context": 2, "action": 1}}
@@ -24,23 +22,6 @@ def server(url: URL) -> Iterator[Server]:
     with serving(url) as server:
         assert server.post("/v1/learners", LEARNER | {"corruption": {"budget": 5.0}}).status_code == 201
         yield server
-
-
-def _fold(server: Server) -> bytes:
-    """The small script outside the service: the log, and nothing else, made into a state file."""
-    described = server.http.get("/v1/learners/home").json()
-    described["exploration_floor"] = described["exploration"] or 0.0
-    bandit = draw(described).bandit
-    state, phi, after = bandit.init(), {}, 0
-    while items := server.http.get(f"/v1/learners/home/log?after={after}&limit=500").json()["items"]:
-        for item in items:
-            after = item["position"]
-            if item["kind"] == "decision":
-                phi[after] = np.array(item["phi"])
-            elif item["kind"] == "reward" and item["reward"] is not None:
-                state, info = bandit.update(state, phi[item["about"]][item["shown"]], item["reward"])
-                assert info.weight == item["weight"]
-    return codec.encode(state)
 
 
 def _live(server: Server, count: int, start: int = 0) -> None:
@@ -69,7 +50,7 @@ def test_nothing_acknowledged_is_lost_by_kill_nine_and_the_log_alone_gives_the_s
         server.kill()
         server.start()
         assert server.http.get("/v1/learners/home/state").content == acknowledged
-        assert _fold(server) == acknowledged
+        assert fold_log(server.http, "home") == acknowledged
 
 
 def test_the_same_learner_again_is_no_conflict_but_another_is(server: Server) -> None:
@@ -96,9 +77,11 @@ def test_learners_are_listed_in_pages_changed_and_deleted(server: Server) -> Non
 def test_a_deleted_learner_can_be_made_anew_and_has_forgotten(server: Server) -> None:
     _live(server, 8)
     server.http.delete("/v1/learners/home")
-    assert server.post("/v1/learners/home/decisions", question(1)).status_code == 404
     server.post("/v1/learners", LEARNER)
     assert server.post("/v1/learners/home/decisions", question(1)).json()["position"] == 1
+    assert fold_log(server.http, "home") == server.http.get("/v1/learners/home/state").content
+    server.http.delete("/v1/learners/home")
+    assert server.post("/v1/learners/home/decisions", question(1)).status_code == 404
 
 
 def test_modes_and_pauses_take_effect_at_once(server: Server) -> None:
@@ -159,7 +142,7 @@ def test_two_servers_share_one_postgresql_and_sqlite_refuses_the_second(server: 
             assert one.post("/v1/learners/home/rewards", body).json()["outcome"] == "duplicate"
         second.kill()
         assert server.http.get("/v1/learners/home/diagnostics").json()["position"] == 24
-        assert _fold(server) == server.http.get("/v1/learners/home/state").content
+        assert fold_log(server.http, "home") == server.http.get("/v1/learners/home/state").content
 
 
 def test_a_keyed_request_is_done_once_and_answered_the_same_even_after_a_restart(server: Server) -> None:

@@ -197,6 +197,14 @@ def test_the_sweep_settles_what_nobody_asks_about(driver: Driver, database: Data
         assert connection.execute(text("SELECT count(*) FROM waiting")).scalar() == 0
 
 
+def test_a_waiter_that_gave_up_does_not_stop_the_writer(driver: Driver) -> None:
+    abandoned = [driver.host.submit(Decide("home", [driver.ask(f"a{i}")])) for i in range(50)]
+    for future in abandoned:
+        future.cancel()
+    assert driver.decide("next", seed=1).position >= 1
+    assert driver.host.lives()
+
+
 def test_two_hosts_on_one_database_learn_everything_once_and_agree(database: Database, clock: Clock) -> None:
     with driving(database, clock) as one, driving(database, clock) as two:
         one.create()

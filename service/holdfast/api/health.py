@@ -15,11 +15,11 @@ def live() -> dict[str, str]:
 
 @router.get("/health/ready", operation_id="is_ready", summary="Migrated, recovered, and the database answers")
 def ready(service: ServiceDep, response: Response) -> dict[str, str]:
-    if service.database.answers():
+    if service.host.lives() and service.database.answers():
         return {"status": "ready"}
     response.status_code = 503
     response.headers["Retry-After"] = "1"
-    return {"status": "the database does not answer"}
+    return {"status": "the writer or the database does not answer"}
 
 
 @router.get("/metrics", operation_id="get_metrics", summary="Prometheus metrics")

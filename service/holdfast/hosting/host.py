@@ -73,6 +73,10 @@ class Host:
     def start(self) -> None:
         self._thread.start()
 
+    def lives(self) -> bool:
+        """Whether the writer is there to answer."""
+        return self._thread.is_alive()
+
     def stop(self, timeout_s: float) -> None:
         """Finish what is waiting, save what was learned, end the thread."""
         with self._awake:
@@ -154,12 +158,15 @@ class Host:
         return answers
 
     def _find(self, connection: Connection, name: str) -> LiveLearner | None:
-        if name not in self._live:
-            row = rows.find(connection, name)
-            if row is None:
-                return None
-            self._live[name] = revive(connection, row, self._warn)
-        return self._live[name]
+        """The learner of this name now: a copy of one that was deleted, or that ran ahead of the log, is not it."""
+        row = rows.find(connection, name)
+        if row is None:
+            self._live.pop(name, None)
+            return None
+        live = self._live.get(name)
+        if live is None or live.id != row.id or live.position > row.head:
+            live = self._live[name] = revive(connection, row, self._warn)
+        return live
 
     def _lock(self, live: LiveLearner, transaction: Transaction) -> bool:
         """Take the learner's row and bring the copy up to the log's head; False if the learner is gone."""

@@ -49,6 +49,8 @@ learners = Table(
     UniqueConstraint("name"),
     CheckConstraint("mode IN ('online', 'shadow', 'frozen')", name="mode_is_known"),
     CheckConstraint("head >= 0", name="head_is_a_position"),
+    # An id is never used again: a copy of a deleted learner must not be taken for the new one.
+    sqlite_autoincrement=True,
 )
 
 events = Table(

@@ -1,0 +1,94 @@
+"""Broken builds of the service, to show that the harness can fail; called in the serving process before it serves.
+
+`save_often` alone is no mutant: snapshots come every few events instead of thousands, so that short runs see them.
+"""
+
+import time
+import uuid
+from typing import Any
+
+from holdfast.hosting import host, learn, recover
+from holdfast.hosting.host import Host, Job
+from holdfast.hosting.live import LiveLearner
+from holdfast.store.database import Connection
+from holdfast.store.log import CHUNK, Transaction, events_after
+
+SNAPSHOT_EVERY = 40
+PAUSE_S = 0.02  # between what is done too early and the commit, as on a slow disk: few kills are enough to catch it
+
+# What each is to be caught at: one of these, at least.
+MUTANTS = {
+    "early_ack": {"lost"},
+    "no_dedupe": {"double"},
+    "snapshot_ahead_of_log": {"gap", "state mismatch"},
+    "wrong_replay_order": {"state mismatch"},
+}
+
+
+def save_often() -> None:
+    host.SNAPSHOT_EVERY = SNAPSHOT_EVERY
+
+
+def early_ack() -> None:
+    """The answers go out, then comes the commit."""
+
+    def serve(self: Host, batch: list[Job]) -> None:
+        with self._database.write() as connection:
+            transaction = Transaction(connection)
+            _answer(batch, self._perform(batch, transaction))
+            time.sleep(PAUSE_S)
+            transaction.flush()
+            self._save_if_due(connection, batch)
+
+    Host._serve = serve  # type: ignore[method-assign]
+
+
+def no_dedupe() -> None:
+    """A reward that was sent before is taken for a new one."""
+    learn._earlier = lambda *_: None
+    learn.reward_event_id = lambda decision_id, shown: f"r/{uuid.uuid4().hex}/{decision_id}"
+
+
+def snapshot_ahead_of_log() -> None:
+    """The snapshot is committed first, the events that it has learned afterwards."""
+
+    def serve(self: Host, batch: list[Job]) -> None:
+        try:
+            with self._database.write() as connection:
+                transaction = Transaction(connection)
+                answers = self._perform(batch, transaction)
+                self._save_if_due(connection, batch)
+            time.sleep(PAUSE_S)
+            with self._database.write() as connection:
+                transaction.connection = connection
+                transaction.flush()
+        except Exception as problem:
+            self._forget(batch)
+            answers = [problem] * len(batch)
+        _answer(batch, answers)
+
+    host.SNAPSHOT_EVERY = 1
+    Host._serve = serve  # type: ignore[method-assign]
+
+
+def wrong_replay_order() -> None:
+    """Recovery folds each chunk of the log from its end."""
+
+    def catch_up(connection: Connection, live: LiveLearner) -> None:
+        while events := events_after(connection, live.id, live.position, CHUNK):
+            decisions = recover._decisions_of(connection, live.id, events)
+            for event in reversed(events):
+                live.position = event.position - 1
+                live.replay(event, decisions.get(event.about) if event.about is not None else None)
+            live.position = events[-1].position
+
+    recover.catch_up = catch_up
+    host.catch_up = catch_up  # type: ignore[attr-defined]
+
+
+def _answer(batch: list[Job], answers: list[Any]) -> None:
+    for job, answer in zip(batch, answers, strict=True):
+        if isinstance(answer, Exception):
+            job.answer.set_exception(answer)
+        else:
+            job.answer.set_result(answer)
