@@ -117,6 +117,8 @@ def test_a_finite_class_counts_as_many_parameters_as_it_can_tell_apart() -> None
         {"function": {"kind": "kernel", "length_scale": 1e-320}},
         {"function": {"kind": "kernel", "smoothness": np.array([1.5])}},
         {"budget": False},
+        {"budget": 1e-300},
+        {"function": {"kind": "linear", "norm": 1e-300}},
         {"budget": 10**400},
         {"budget": np.array([1.0, 2.0])},
         {"noise": 1e-160},

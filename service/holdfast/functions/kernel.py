@@ -32,7 +32,7 @@ from holdfast.checks import demand_number, demand_whole
 from holdfast.functions import ridge as regression
 from holdfast.functions.kernels import Kernel
 from holdfast.functions.points import check_in_unit_ball
-from holdfast.functions.protocol import PARAMETERS_MAX, Seen, Weigh
+from holdfast.functions.protocol import NORM_MIN, PARAMETERS_MAX, Seen, Weigh
 
 NOVELTY_MIN = 1e-10  # below it, δ is rounding
 THRESHOLD_MAX = 0.5
@@ -77,7 +77,7 @@ class KernelRidge:
     def __post_init__(self) -> None:
         demand_whole("dimension", self.dimension, 1, PARAMETERS_MAX)
         demand_number("ridge", self.ridge, above=0.0)
-        demand_number("norm", self.norm, above=0.0)
+        demand_number("norm", self.norm, least=NORM_MIN)
         demand_whole("core_size", self.core_size, 1, PARAMETERS_MAX)
         demand_number("threshold", self.threshold, above=0.0, most=THRESHOLD_MAX)
 

@@ -22,6 +22,7 @@ from holdfast.arrays import Array
 PARAMETERS_MAX = 2_048  # a class keeps a square matrix of this size
 
 SEED_MAX = 2**63 - 1
+NORM_MIN = 1e-3
 
 State = TypeVar("State", bound=tuple[Any, ...])
 

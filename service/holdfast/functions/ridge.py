@@ -25,7 +25,7 @@ from scipy.linalg.blas import ddot, dger
 from holdfast.arrays import Array
 from holdfast.checks import demand_number, demand_whole
 from holdfast.functions.points import check_in_unit_ball
-from holdfast.functions.protocol import PARAMETERS_MAX, Seen, Weigh
+from holdfast.functions.protocol import NORM_MIN, PARAMETERS_MAX, Seen, Weigh
 
 
 class RidgeState(NamedTuple):
@@ -71,7 +71,7 @@ class RidgeOnFeatures:
     def __post_init__(self) -> None:
         demand_whole("dimension", self.dimension, 1, PARAMETERS_MAX)
         demand_number("ridge", self.ridge, above=0.0)
-        demand_number("norm", self.norm, above=0.0)
+        demand_number("norm", self.norm, least=NORM_MIN)
         demand_whole("the number of parameters", self.parameters, 1, PARAMETERS_MAX)
 
     @property

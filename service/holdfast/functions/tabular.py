@@ -13,7 +13,7 @@ from holdfast.arrays import Array
 from holdfast.checks import demand_number, demand_whole
 from holdfast.errors import InvalidInput
 from holdfast.functions.points import check_shape
-from holdfast.functions.protocol import Seen, Weigh
+from holdfast.functions.protocol import NORM_MIN, Seen, Weigh
 from holdfast.functions.ridge import ball_log_covering
 
 CELLS_MAX = 1_000_000
@@ -38,7 +38,7 @@ class Tabular:
     def __post_init__(self) -> None:
         demand_whole("cells", self.cells, 1, CELLS_MAX)
         demand_number("ridge", self.ridge, above=0.0)
-        demand_number("norm", self.norm, above=0.0)
+        demand_number("norm", self.norm, least=NORM_MIN)
 
     @property
     def dimension(self) -> int:

@@ -23,6 +23,7 @@ INSURANCE = 0.6
 
 HORIZON_MAX = 10**12
 CONFIDENCE_MAX = 0.5
+BUDGET_MIN = 1e-3  # less is no insurance, and its α no number to compute with
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class BanditSpec:
         demand_choice("radius", self.radius, ("practical", "theory"))
         if not (isinstance(self.budget, str) and self.budget == "auto"):
             demand_number("budget, unless it is auto,", self.budget, least=0.0)
+            demand(self.budget == 0 or self.budget >= BUDGET_MIN, f"budget must be auto, 0, or at least {BUDGET_MIN:g}")
         if not (isinstance(self.noise, str) and self.noise == "auto"):
             demand_number("noise, unless it is auto,", self.noise, least=NOISE_MIN, most=NOISE_MAX)
         demand_number("exploration_floor", self.exploration_floor, least=0.0, most=1.0)
