@@ -29,7 +29,8 @@ PURE = {
 SHELL = {
     "holdfast/store": {"sqlalchemy", "alembic", "holdfast.errors", "holdfast.store"},
     "holdfast/hosting": GROUND | {"msgspec"} | {f"holdfast.{p}" for p in ("learners", "features", "store", "hosting")},
-    "holdfast/api": {"fastapi", "starlette", "pydantic", "msgspec", "prometheus_client", "holdfast.errors"}
+    "holdfast/api": {"fastapi", "starlette", "pydantic", "msgspec", "prometheus_client", "structlog"}
+    | {"holdfast.errors"}
     | {f"holdfast.{p}" for p in ("features", "hosting", "store", "api")},
 }
 

@@ -12,6 +12,7 @@ from starlette.requests import ClientDisconnect
 from holdfast import __version__
 from holdfast.api import health, hot, learners, looking, openapi, problems
 from holdfast.api.access import Gate
+from holdfast.api.front import Endpoint, Front
 from holdfast.api.service import Service
 from holdfast.errors import HoldfastError
 from holdfast.hosting.host import Host
@@ -57,7 +58,12 @@ def build(settings: Settings) -> FastAPI:
     return app
 
 
-HOT_ROUTES = {
+def front(app: FastAPI) -> Front:
+    """The same application with its hot routes in front of it: what `serve` runs."""
+    return Front(app, HOT_ROUTES)
+
+
+HOT_ROUTES: dict[str, Endpoint] = {
     "/v1/learners/{name}/decisions": hot.decide,
     "/v1/learners/{name}/decisions/batch": hot.decide_many,
     "/v1/learners/{name}/rewards": hot.reward,

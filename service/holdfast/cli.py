@@ -44,13 +44,13 @@ def serve(
     import uvicorn
 
     with _plainly(database_url, host=host, port=port) as settings:
-        from holdfast.app import build
+        from holdfast.app import build, front
 
         _greet(settings)
         # uvicorn drains, then sends itself the signal that stopped it: a stop that was asked for is no failure.
         signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
         uvicorn.run(
-            build(settings), host=settings.host, port=settings.port, access_log=False, log_level="warning",
+            front(build(settings)), host=settings.host, port=settings.port, access_log=False, log_level="warning",
             timeout_graceful_shutdown=8,
         )  # fmt: skip
 

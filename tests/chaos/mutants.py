@@ -5,7 +5,6 @@
 
 import time
 import uuid
-from typing import Any
 
 from holdfast.hosting import host, learn, recover
 from holdfast.hosting.host import Host, Job
@@ -35,7 +34,7 @@ def early_ack() -> None:
     def serve(self: Host, batch: list[Job]) -> None:
         with self._database.write() as connection:
             transaction = Transaction(connection)
-            _answer(batch, self._perform(batch, transaction))
+            host._publish(batch, self._perform(batch, transaction))
             time.sleep(PAUSE_S)
             transaction.flush()
             self._save_if_due(connection, batch)
@@ -65,7 +64,7 @@ def snapshot_ahead_of_log() -> None:
         except Exception as problem:
             self._forget(batch)
             answers = [problem] * len(batch)
-        _answer(batch, answers)
+        host._publish(batch, answers)
 
     host.SNAPSHOT_EVERY = 1
     Host._serve = serve  # type: ignore[method-assign]
@@ -84,11 +83,3 @@ def wrong_replay_order() -> None:
 
     recover.catch_up = catch_up
     host.catch_up = catch_up  # type: ignore[attr-defined]
-
-
-def _answer(batch: list[Job], answers: list[Any]) -> None:
-    for job, answer in zip(batch, answers, strict=True):
-        if isinstance(answer, Exception):
-            job.answer.set_exception(answer)
-        else:
-            job.answer.set_result(answer)
