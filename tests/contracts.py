@@ -181,7 +181,7 @@ def check_that_the_weight_is_asked_for_before_the_point_is_added(case: Case) -> 
     x, y = _data(case)
     state = folded(case.function, x[:-1], y[:-1], robust)
     asked: list[float] = []
-    case.function.observe(state, x[-1], float(y[-1]), lambda width: asked.append(width) or 1.0)  # type: ignore[func-returns-value]
+    case.function.observe(state, x[-1], float(y[-1]), lambda width: asked.append(width) or 1.0)
     np.testing.assert_allclose(asked, case.function.evaluate(state, x[-1:])[1], rtol=1e-10)
 
 

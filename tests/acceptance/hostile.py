@@ -88,7 +88,7 @@ def _texts() -> Iterator[Hostile]:
     yield Hostile("a lone surrogate as a learner's name", LEARNERS, dumped(LEARNER | {"name": "\ud800"}), 422)
     function = {"kind": "linear", "\ud800": "\udfff"}
     yield Hostile("a lone surrogate in a function", LEARNERS, dumped(LEARNER | {"function": function}), 422)
-    features = LEARNER["features"] | {"joint": "disjoint", "action": 0, "actions": ["\ud800"]}  # type: ignore[operator]
+    features = LEARNER["features"] | {"joint": "disjoint", "action": 0, "actions": ["\ud800"]}
     yield Hostile("a lone surrogate among the actions", LEARNERS, dumped(LEARNER | {"features": features}), 422)
     for name, text in {"empty": "", "too long": "x" * 257, "with a NUL": "a\0b"}.items():
         yield Hostile(f"a decision's id {name}", DECIDE, dumped(GOOD | {"decision_id": text}), 422)

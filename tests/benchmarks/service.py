@@ -109,9 +109,9 @@ def _table(setting: Setting, noop: Noop, servers: dict[str, Server]) -> Iterator
     for kind, server in servers.items():
         path = "/v1/learners/bench/decisions"
         calls[f"{kind} decide"] = (server.port, decisions(path), setting.requests)
-        calls[f"{kind} reward"] = (server.port, lambda k=kind: rewarders[k].prepare(setting.requests), setting.requests)  # type: ignore[misc]
+        calls[f"{kind} reward"] = (server.port, lambda k=kind: rewarders[k].prepare(setting.requests), setting.requests)
         many = max(8, setting.requests // 64)
-        calls[f"{kind} decide ×64"] = (server.port, lambda p=path: cycle([request_bytes(p + "/batch", batch)]), many)  # type: ignore[misc]
+        calls[f"{kind} decide ×64"] = (server.port, lambda p=path: cycle([request_bytes(p + "/batch", batch)]), many)
     results: dict[str, list[Measured]] = {name: [] for name in calls}
     for _ in range(setting.blocks):
         for name, (port, requests, count) in calls.items():

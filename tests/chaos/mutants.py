@@ -39,7 +39,7 @@ def early_ack() -> None:
             transaction.flush()
             self._save_if_due(connection, batch)
 
-    Host._serve = serve  # type: ignore[method-assign]
+    Host._serve = serve
 
 
 def no_dedupe() -> None:
@@ -67,7 +67,7 @@ def snapshot_ahead_of_log() -> None:
         host._publish(batch, answers)
 
     host.SNAPSHOT_EVERY = 1
-    Host._serve = serve  # type: ignore[method-assign]
+    Host._serve = serve
 
 
 def wrong_replay_order() -> None:
@@ -82,4 +82,4 @@ def wrong_replay_order() -> None:
             live.position = events[-1].position
 
     recover.catch_up = catch_up
-    host.catch_up = catch_up  # type: ignore[attr-defined]
+    host.catch_up = catch_up

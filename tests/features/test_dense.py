@@ -134,6 +134,6 @@ def test_a_configuration_that_makes_no_sense_is_refused(configuration: dict[str,
 )
 def test_any_valid_numbers_end_in_the_unit_ball(context: list[float], action: list[float]) -> None:
     for joint in ("concat", "outer"):
-        phi = Dense(context=3, action=2, joint=joint).encode(context, [Candidate("a", action)])  # type: ignore[arg-type]
+        phi = Dense(context=3, action=2, joint=joint).encode(context, [Candidate("a", action)])
         assert np.isfinite(phi).all()
         assert np.linalg.norm(phi) <= 1.0 + 1e-12

@@ -53,5 +53,5 @@ def test_parameters_that_make_no_sense_are_refused(kind: str, changes: dict[str,
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_no_case_is_at_the_default_ridge(case: Case) -> None:
-    defaults: dict[str, Any] = {field.name: field.default for field in fields(case.function)}  # type: ignore[arg-type]
+    defaults: dict[str, Any] = {field.name: field.default for field in fields(case.function)}
     assert case.function.ridge != defaults["ridge"]

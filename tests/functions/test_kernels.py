@@ -44,4 +44,4 @@ def test_the_matern_formulas_are_the_general_one() -> None:
 )
 def test_an_unknown_kernel_is_refused(parameters: tuple[object, ...]) -> None:
     with pytest.raises(InvalidConfiguration):
-        Kernel(*parameters)  # type: ignore[arg-type]
+        Kernel(*parameters)

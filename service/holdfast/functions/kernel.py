@@ -31,8 +31,8 @@ from holdfast.arrays import Array
 from holdfast.checks import demand_number, demand_whole
 from holdfast.functions import ridge as regression
 from holdfast.functions.kernels import Kernel
-from holdfast.functions.points import check_in_unit_ball
-from holdfast.functions.protocol import NORM_MIN, PARAMETERS_MAX, Seen, Weigh
+from holdfast.functions.points import check_in_unit_ball, demand_regression
+from holdfast.functions.protocol import PARAMETERS_MAX, Seen, Weigh
 
 NOVELTY_MIN = 1e-10  # below it, δ is rounding
 THRESHOLD_MAX = 0.5
@@ -75,9 +75,7 @@ class KernelRidge:
     threshold: float = 1e-3
 
     def __post_init__(self) -> None:
-        demand_whole("dimension", self.dimension, 1, PARAMETERS_MAX)
-        demand_number("ridge", self.ridge, above=0.0)
-        demand_number("norm", self.norm, least=NORM_MIN)
+        demand_regression(self.dimension, self.ridge, self.norm)
         demand_whole("core_size", self.core_size, 1, PARAMETERS_MAX)
         demand_number("threshold", self.threshold, above=0.0, most=THRESHOLD_MAX)
 

@@ -18,10 +18,9 @@ from scipy.linalg.blas import ddot
 from scipy.special import expit
 
 from holdfast.arrays import Array
-from holdfast.checks import demand_number, demand_whole
 from holdfast.functions import ridge as regression
-from holdfast.functions.points import check_in_unit_ball
-from holdfast.functions.protocol import NORM_MIN, PARAMETERS_MAX, Seen, Weigh
+from holdfast.functions.points import check_in_unit_ball, demand_regression
+from holdfast.functions.protocol import Seen, Weigh
 from holdfast.functions.ridge import RidgeState
 
 NORM_MAX = 20.0  # beyond it the slope of the link is lost in rounding
@@ -36,9 +35,7 @@ class Logistic:
     norm: float = 4.0
 
     def __post_init__(self) -> None:
-        demand_whole("dimension", self.dimension, 1, PARAMETERS_MAX)
-        demand_number("ridge", self.ridge, above=0.0)
-        demand_number("norm", self.norm, least=NORM_MIN, most=NORM_MAX)
+        demand_regression(self.dimension, self.ridge, self.norm, NORM_MAX)
 
     @property
     def parameters(self) -> int:

@@ -6,10 +6,19 @@ from typing import Any
 import numpy as np
 from scipy.linalg.blas import ddot
 
+from holdfast.checks import NUMBER_MAX, demand_number, demand_whole
 from holdfast.errors import InvalidInput
+from holdfast.functions.protocol import NORM_MIN, PARAMETERS_MAX
 
 LENGTH_SLACK = 1e-9  # a caller's own rounding
 _LENGTH_SQUARED_MAX = (1.0 + LENGTH_SLACK) ** 2
+
+
+def demand_regression(dimension: Any, ridge: Any, norm: Any, norm_max: float = NUMBER_MAX) -> None:
+    """What every regularised regression is configured with."""
+    demand_whole("dimension", dimension, 1, PARAMETERS_MAX)
+    demand_number("ridge", ridge, above=0.0)
+    demand_number("norm", norm, least=NORM_MIN, most=norm_max)
 
 
 def check_shape(x: Any, dimension: int) -> None:

@@ -23,9 +23,9 @@ import numpy as np
 from scipy.linalg.blas import ddot, dger
 
 from holdfast.arrays import Array
-from holdfast.checks import demand_number, demand_whole
-from holdfast.functions.points import check_in_unit_ball
-from holdfast.functions.protocol import NORM_MIN, PARAMETERS_MAX, Seen, Weigh
+from holdfast.checks import demand_whole
+from holdfast.functions.points import check_in_unit_ball, demand_regression
+from holdfast.functions.protocol import PARAMETERS_MAX, Seen, Weigh
 
 
 class RidgeState(NamedTuple):
@@ -69,9 +69,7 @@ class RidgeOnFeatures:
     norm: float = 1.0
 
     def __post_init__(self) -> None:
-        demand_whole("dimension", self.dimension, 1, PARAMETERS_MAX)
-        demand_number("ridge", self.ridge, above=0.0)
-        demand_number("norm", self.norm, least=NORM_MIN)
+        demand_regression(self.dimension, self.ridge, self.norm)
         demand_whole("the number of parameters", self.parameters, 1, PARAMETERS_MAX)
 
     @property

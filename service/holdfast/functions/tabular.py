@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast.arrays import Array
-from holdfast.checks import demand_number, demand_whole
+from holdfast.checks import demand_whole
 from holdfast.errors import InvalidInput
-from holdfast.functions.points import check_shape
-from holdfast.functions.protocol import NORM_MIN, Seen, Weigh
+from holdfast.functions.points import check_shape, demand_regression
+from holdfast.functions.protocol import Seen, Weigh
 from holdfast.functions.ridge import ball_log_covering
 
 CELLS_MAX = 1_000_000
@@ -37,8 +37,7 @@ class Tabular:
 
     def __post_init__(self) -> None:
         demand_whole("cells", self.cells, 1, CELLS_MAX)
-        demand_number("ridge", self.ridge, above=0.0)
-        demand_number("norm", self.norm, least=NORM_MIN)
+        demand_regression(self.dimension, self.ridge, self.norm)
 
     @property
     def dimension(self) -> int:
