@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from holdfast.api.bodies import BODY_BYTES_MAX
+from holdfast.api.wire import BODY_BYTES_MAX
 
 ROOT = Path(__file__).parent.parent
 

@@ -8,11 +8,12 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.routing import Route
 
 from holdfast import __version__
 from holdfast.api import health, hot, learners, looking, openapi, problems
 from holdfast.api.access import Gate
-from holdfast.api.front import Endpoint, Front
+from holdfast.api.front import Front, HotRoute
 from holdfast.api.service import Service
 from holdfast.errors import HoldfastError
 from holdfast.hosting.host import Host
@@ -46,7 +47,7 @@ def build(settings: Settings) -> FastAPI:
 
     app = FastAPI(title="Holdfast", version=__version__, lifespan=lifespan, redirect_slashes=False)
     for path, endpoint in HOT_ROUTES.items():  # first, so that they are found first
-        app.router.add_route(path, endpoint, methods=["POST"])
+        app.router.routes.append(Route(path, endpoint, methods=["POST"]))
     for router in (learners.router, looking.router, health.router):
         app.include_router(router)
     app.add_exception_handler(HoldfastError, problems.answer_problem)
@@ -63,10 +64,10 @@ def front(app: FastAPI) -> Front:
     return Front(app, HOT_ROUTES)
 
 
-HOT_ROUTES: dict[str, Endpoint] = {
-    "/v1/learners/{name}/decisions": hot.decide,
-    "/v1/learners/{name}/decisions/batch": hot.decide_many,
-    "/v1/learners/{name}/rewards": hot.reward,
-    "/v1/learners/{name}/rewards/batch": hot.reward_many,
-    "/v1/learners/{name}/events": hot.observe,
+HOT_ROUTES = {
+    "/v1/learners/{name}/decisions": HotRoute(hot.decide),
+    "/v1/learners/{name}/decisions/batch": HotRoute(hot.decide_many),
+    "/v1/learners/{name}/rewards": HotRoute(hot.reward),
+    "/v1/learners/{name}/rewards/batch": HotRoute(hot.reward_many),
+    "/v1/learners/{name}/events": HotRoute(hot.observe),
 }

@@ -13,6 +13,7 @@ from holdfast.hosting.decide import Answered, Decide, Question
 from holdfast.hosting.host import Host
 from holdfast.hosting.learn import Claim, Reward, Verdict
 from holdfast.hosting.live import LiveLearner
+from holdfast.hosting.operation import OneByOne
 from holdfast.learners import codec
 from holdfast.store import learners
 from holdfast.store.database import Database
@@ -60,17 +61,14 @@ class Clock:
         self.now += int(seconds * SECOND)
 
 
-class Peek:
+class Peek(OneByOne):
     """Reads a live learner on its own thread."""
 
     def __init__(self, learner: str) -> None:
         self.learner = learner
 
-    def event_ids(self) -> list[str]:
-        return []
-
     def perform(self, live: LiveLearner, transaction: Transaction, now: int) -> tuple[int, bytes, Any]:
-        return live.position, codec.encode(live.state), live.tally
+        return live.position, codec.encode(live.state), live.tally.copy()
 
 
 class Driver:

@@ -4,9 +4,9 @@ import time
 from dataclasses import dataclass, field
 
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
 
 from holdfast.api.schemas import is_name
+from holdfast.api.wire import Headers
 from holdfast.errors import Forbidden, NotFound, Unauthorised
 from holdfast.store import keys
 from holdfast.store.database import Database
@@ -33,15 +33,15 @@ class Gate:
     open: bool  # authentication is off
     _seen: dict[str, tuple[float, Key | None]] = field(default_factory=dict)
 
-    async def admit(self, request: Request, act: str, learner: str | None = None) -> str:
+    async def admit(self, headers: Headers, act: str, learner: str | None = None) -> str:
         """The name of the caller, if the key allows the act on the learner."""
-        caller = "local" if self.open else await self._caller(request, act, learner)
+        caller = "local" if self.open else await self._caller(headers, act, learner)
         if learner is not None and not is_name(learner):
             raise NotFound("learner", "no such learner")  # without asking the database, which may not take such a text
         return caller
 
-    async def _caller(self, request: Request, act: str, learner: str | None) -> str:
-        scheme, _, text = request.headers.get("authorization", "").partition(" ")
+    async def _caller(self, headers: Headers, act: str, learner: str | None) -> str:
+        scheme, _, text = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
         parts = keys.split(text.strip()) if scheme.lower() == "bearer" else None
         key = await self._key(parts[0]) if parts else None
         if parts is None or key is None or not key.opens_with(parts[1], self.pepper):

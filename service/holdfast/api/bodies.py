@@ -9,9 +9,10 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
 from holdfast.api import refusals
-from holdfast.errors import InvalidInput, TooLarge
+from holdfast.api.names import TrafficBody, says_each_name_once
+from holdfast.api.wire import headers_of, read_body
+from holdfast.errors import InvalidInput
 
-BODY_BYTES_MAX = 8 * 1024 * 1024
 DEPTH_MAX = 8
 VALUES_MAX = 1_500_000
 # Of the traffic's bodies.
@@ -24,24 +25,8 @@ DESCRIPTION_NAMES_MAX = 1_000
 NOT_JSON = "must be a JSON document in UTF-8"
 TOO_DEEP = f"must not be nested deeper than {DEPTH_MAX}"
 
-T = TypeVar("T")
+T = TypeVar("T", bound=TrafficBody)
 Model = TypeVar("Model", bound=BaseModel)
-
-
-async def read_body(request: Request) -> bytes:
-    """The raw body, refused as soon as it is known to be too large."""
-    if request.headers.get("content-encoding", "identity") != "identity":
-        raise InvalidInput("", "compressed bodies are not accepted")
-    declared = request.headers.get("content-length", "")
-    if declared.isdigit() and int(declared) > BODY_BYTES_MAX:
-        raise TooLarge(f"a body may have at most {BODY_BYTES_MAX:,} bytes")
-    chunks, size = [], 0
-    async for chunk in request.stream():
-        size += len(chunk)
-        if size > BODY_BYTES_MAX:
-            raise TooLarge(f"a body may have at most {BODY_BYTES_MAX:,} bytes")
-        chunks.append(chunk)
-    return b"".join(chunks)
 
 
 def decode(decoder: "msgspec.json.Decoder[T]", body: bytes) -> T:
@@ -55,7 +40,8 @@ def decode(decoder: "msgspec.json.Decoder[T]", body: bytes) -> T:
         raise InvalidInput("", TOO_DEEP) from None
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise InvalidInput("", NOT_JSON) from None
-    check_structure(body)
+    if not says_each_name_once(body, decoded):
+        check_structure(body)
     return decoded
 
 
@@ -63,7 +49,7 @@ def described(model: type[Model]) -> Callable[[Request], Awaitable[Model]]:
     """A dependency that reads a body of a management route: after the key was checked, under the same cap."""
 
     async def read(request: Request) -> Model:
-        body = await read_body(request)
+        body = await read_body(headers_of(request.scope), request.receive)
         check_counts(body, DESCRIPTION_CONTAINERS_MAX, DESCRIPTION_NAMES_MAX)
         check_structure(body)
         try:
@@ -76,6 +62,8 @@ def described(model: type[Model]) -> Callable[[Request], Awaitable[Model]]:
 
 def check_counts(body: bytes, containers_max: int, names_max: int) -> None:
     """Refuse in a glance what would take long to parse. What looks like one inside a text counts too."""
+    if len(body) <= min(containers_max, names_max, VALUES_MAX):
+        return  # too short to hold so many of anything
     if body.count(b"[") + body.count(b"{") > containers_max:
         raise InvalidInput("", f"must have at most {containers_max:,} objects and arrays")
     if body.count(b",") > VALUES_MAX:

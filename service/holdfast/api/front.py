@@ -1,50 +1,70 @@
 """The hot routes, found before FastAPI: its middleware would cost more than deciding and committing does."""
 
 from collections.abc import Awaitable, Callable
+from typing import NamedTuple
 
 import structlog
 from fastapi import FastAPI
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from holdfast.api import problems
+from holdfast.api.service import Service
+from holdfast.api.wire import Answer, Headers, headers_of, send_answer
 from holdfast.errors import HoldfastError
 
-Endpoint = Callable[[Request], Awaitable[Response]]
 PREFIX = "/v1/learners/"
 
 log = structlog.get_logger("holdfast")
 
 
+class Call(NamedTuple):
+    """One request to a hot route."""
+
+    learner: str
+    service: Service
+    headers: Headers
+    path: str
+    receive: Receive
+
+
+Endpoint = Callable[[Call], Awaitable[Answer]]
+
+
+class HotRoute:
+    """An endpoint as an ASGI application, with the answers that FastAPI's exception handlers would give."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        service: Service = scope["app"].state.service
+        call = Call(scope["path_params"]["name"], service, headers_of(scope), scope["path"], receive)
+        try:
+            answer = await self.endpoint(call)
+        except HoldfastError as problem:
+            answer = problems.answer(problem)
+        except ClientDisconnect:
+            answer = problems.DISCONNECTED
+        except Exception:
+            log.exception("request failed")
+            answer = problems.FAILED
+        await send_answer(answer, send)
+
+
 class Front:
     """An ASGI application: POSTs to `/v1/learners/{name}/…` that are hot, itself; everything else, FastAPI."""
 
-    def __init__(self, app: FastAPI, hot_routes: dict[str, Endpoint]) -> None:
+    def __init__(self, app: FastAPI, hot_routes: dict[str, HotRoute]) -> None:
         self.app = app
-        self.endpoints = {path.removeprefix(PREFIX + "{name}/"): endpoint for path, endpoint in hot_routes.items()}
+        self.routes = {path.removeprefix(PREFIX + "{name}/"): route for path, route in hot_routes.items()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] == "POST" and scope["path"].startswith(PREFIX):
             name, _, rest = scope["path"][len(PREFIX) :].partition("/")
-            endpoint = self.endpoints.get(rest)
-            if endpoint is not None and name:
+            route = self.routes.get(rest)
+            if route is not None and name:
                 scope["app"], scope["path_params"] = self.app, {"name": name}
-                request = Request(scope, receive)
-                response = await _answered(endpoint, request)
-                await response(scope, receive, send)
+                await route(scope, receive, send)
                 return
         await self.app(scope, receive, send)
-
-
-async def _answered(endpoint: Endpoint, request: Request) -> Response:
-    """What FastAPI's exception handlers would answer."""
-    try:
-        return await endpoint(request)
-    except HoldfastError as problem:
-        return await problems.answer_problem(request, problem)
-    except ClientDisconnect as problem:
-        return await problems.answer_disconnect(request, problem)
-    except Exception as problem:
-        log.exception("request failed")
-        return await problems.answer_failure(request, problem)

@@ -1,30 +1,30 @@
 """The routes that carry the traffic: decisions and rewards, single and in batches.
 
-They are plain Starlette endpoints on typed msgspec bodies: FastAPI's way would cost more than deciding and committing.
+They are plain functions on typed msgspec bodies: FastAPI's way would cost more than deciding and committing.
 """
 
 import hashlib
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import msgspec
-from starlette.requests import Request
-from starlette.responses import Response
 
-from holdfast.api.bodies import decode, read_body
+from holdfast.api.bodies import decode
+from holdfast.api.front import Call
 from holdfast.api.problems import document
-from holdfast.api.schemas import DecisionBody, DecisionsBody, EventBody, EventsBody, RewardBody, RewardsBody
-from holdfast.api.service import Service
+from holdfast.api.schemas import ActionBody, DecisionBody, DecisionsBody, EventBody, EventsBody, RewardBody, RewardsBody
+from holdfast.api.wire import Answer, read_body
+from holdfast.arrays import Array
 from holdfast.errors import HoldfastError, InvalidInput
 from holdfast.features import Candidate, Encoder
 from holdfast.features.limits import ID_LENGTH_MAX
 from holdfast.hosting.bring import Observation, Observe
 from holdfast.hosting.decide import Answered, Decide, Question, check_top
-from holdfast.hosting.host import Operation
+from holdfast.hosting.ids import new_id
 from holdfast.hosting.learn import Claim, Reward, Verdict
 from holdfast.hosting.once import Once, Rendered
+from holdfast.hosting.operation import Operation
 
 SCOPE_MAX = 512
 
@@ -36,110 +36,115 @@ _many_events = msgspec.json.Decoder(EventsBody)
 _encode = msgspec.json.Encoder().encode
 
 
-async def decide(request: Request) -> Response:
+async def decide(call: Call) -> Answer:
     """POST /v1/learners/{name}/decisions"""
-    name, service, _ = await _enter(request, "decide")
-    raw = await read_body(request)
+    await call.service.gate.admit(call.headers, "decide", call.learner)
+    raw = await read_body(call.headers, call.receive)
     body = decode(_one_decision, raw)
-    operation = Decide(name, await _questions(service, name, [body]))
-    return await _answer(request, raw, operation, lambda made: (201, _decision(made[0], name, body.ranking)))
+    operation = Decide(call.learner, [_question(await call.service.encoder(call.learner), body)])
+    return await _answer(call, raw, operation, lambda made: (201, _decision(made[0], call.learner, body.ranking)))
 
 
-async def decide_many(request: Request) -> Response:
+async def decide_many(call: Call) -> Answer:
     """POST /v1/learners/{name}/decisions/batch"""
-    name, service, _ = await _enter(request, "decide")
-    raw = await read_body(request)
+    await call.service.gate.admit(call.headers, "decide", call.learner)
+    raw = await read_body(call.headers, call.receive)
     bodies = decode(_many_decisions, raw).decisions
-    operation = Decide(name, await _questions(service, name, bodies, batch=True))
+    operation = Decide(call.learner, _questions(await call.service.encoder(call.learner), bodies))
 
     def render(made: list[Answered]) -> tuple[int, Any]:
-        answers = [_decision(answer, name, body.ranking) for answer, body in zip(made, bodies, strict=True)]
+        answers = [_decision(answer, call.learner, body.ranking) for answer, body in zip(made, bodies, strict=True)]
         return 201, {"decisions": answers}
 
-    return await _answer(request, raw, operation, render)
+    return await _answer(call, raw, operation, render)
 
 
-async def reward(request: Request) -> Response:
+async def reward(call: Call) -> Answer:
     """POST /v1/learners/{name}/rewards"""
-    name, _, caller = await _enter(request, "reward")
-    raw = await read_body(request)
-    operation = Reward(name, _claims([decode(_one_reward, raw)], caller))
+    caller = await call.service.gate.admit(call.headers, "reward", call.learner)
+    raw = await read_body(call.headers, call.receive)
+    operation = Reward(call.learner, _claims([decode(_one_reward, raw)], caller))
 
     def render(verdicts: list[Verdict | HoldfastError]) -> tuple[int, Any]:
         if isinstance(verdicts[0], HoldfastError):
             raise verdicts[0]
         return 200, verdicts[0]._asdict()
 
-    return await _answer(request, raw, operation, render)
+    return await _answer(call, raw, operation, render)
 
 
-async def reward_many(request: Request) -> Response:
+async def reward_many(call: Call) -> Answer:
     """POST /v1/learners/{name}/rewards/batch"""
-    name, _, caller = await _enter(request, "reward")
-    raw = await read_body(request)
+    caller = await call.service.gate.admit(call.headers, "reward", call.learner)
+    raw = await read_body(call.headers, call.receive)
     bodies = decode(_many_rewards, raw).rewards
 
     def render(verdicts: list[Verdict | HoldfastError]) -> tuple[int, Any]:
         return 200, {"rewards": [_verdict_or_problem(v, b) for v, b in zip(verdicts, bodies, strict=True)]}
 
-    return await _answer(request, raw, Reward(name, _claims(bodies, caller)), render)
+    return await _answer(call, raw, Reward(call.learner, _claims(bodies, caller)), render)
 
 
-async def observe(request: Request) -> Response:
+async def observe(call: Call) -> Answer:
     """POST /v1/learners/{name}/events: complete observations from elsewhere, learned in the order given."""
-    name, service, caller = await _enter(request, "admin")
-    raw = await read_body(request)
+    caller = await call.service.gate.admit(call.headers, "admin", call.learner)
+    raw = await read_body(call.headers, call.receive)
     events = decode(_many_events, raw).events
-    encoder = await service.encoder(name)
+    encoder = await call.service.encoder(call.learner)
     observations = [_observation(encoder, event, index, caller) for index, event in enumerate(events)]
     return await _answer(
-        request, raw, Observe(name, observations), lambda all_: (200, {"events": [one._asdict() for one in all_]})
+        call, raw, Observe(call.learner, observations), lambda all_: (200, {"events": [one._asdict() for one in all_]})
     )
 
 
-async def _enter(request: Request, act: str) -> tuple[str, Service, str]:
-    """The learner, the service and the caller's name, if the caller may do this."""
-    name: str = request.path_params["name"]
-    service: Service = request.app.state.service
-    return name, service, await service.gate.admit(request, act, name)
-
-
-async def _answer(
-    request: Request, raw: bytes, operation: Operation, render: Callable[[Any], tuple[int, Any]]
-) -> Response:
+async def _answer(call: Call, raw: bytes, operation: Operation, render: Callable[[Any], tuple[int, Any]]) -> Answer:
     """Submit, wait for the commit, answer; with an Idempotency-Key, the first answer again."""
+    key = call.headers.get(b"idempotency-key")
+    if key is None:
+        status, content = render(await call.service.ask(operation))
+        return Answer(status, _encode(content))
+    if not 1 <= len(key) <= ID_LENGTH_MAX:
+        raise InvalidInput("", f"an Idempotency-Key has 1 to {ID_LENGTH_MAX} characters")
 
     def rendered(answer: Any) -> Rendered:
         status, content = render(answer)
         return Rendered(status, _encode(content))
 
-    service: Service = request.app.state.service
-    key = request.headers.get("idempotency-key")
-    if key is None:
-        answer = rendered(await service.ask(operation))
-    else:
-        if not 1 <= len(key) <= ID_LENGTH_MAX:
-            raise InvalidInput("", f"an Idempotency-Key has 1 to {ID_LENGTH_MAX} characters")
-        digest = hashlib.sha256(raw).digest()
-        once = Once(operation, request.url.path[:SCOPE_MAX], key, digest, rendered)
-        answer = await service.ask(once)
-    return Response(answer.body, answer.status, media_type="application/json")
+    digest = hashlib.sha256(raw).digest()
+    first: Rendered = await call.service.ask(
+        Once(operation, call.path[:SCOPE_MAX], key.decode("latin-1"), digest, rendered)
+    )
+    return Answer(first.status, first.body)
 
 
-async def _questions(service: Service, name: str, bodies: list[DecisionBody], batch: bool = False) -> list[Question]:
-    encoder = await service.encoder(name)
-    return [_question(encoder, body, f"/decisions/{i}" if batch else "") for i, body in enumerate(bodies)]
+def _questions(encoder: Encoder, bodies: list[DecisionBody]) -> list[Question]:
+    """All at once; if anything is refused, one by one to say where."""
+    try:
+        for body in bodies:
+            check_top(body.top, len(body.actions))
+        phis = encoder.encode_all([(body.context, _candidates(body.actions)) for body in bodies])
+    except InvalidInput:
+        return [_question(encoder, body, f"/decisions/{index}") for index, body in enumerate(bodies)]
+    return [_asked(body, phi) for body, phi in zip(bodies, phis, strict=True)]
 
 
 def _question(encoder: Encoder, body: DecisionBody, place: str = "") -> Question:
-    ids = [action.id for action in body.actions]
     with _placed(place):
         check_top(body.top, len(body.actions))
-        phi = encoder.encode(body.context, [Candidate(action.id, action.features) for action in body.actions])
+        phi = encoder.encode(body.context, _candidates(body.actions))
+    return _asked(body, phi)
+
+
+def _asked(body: DecisionBody, phi: Array) -> Question:
+    ids = [action.id for action in body.actions]
     content = hashlib.sha256(phi.tobytes())
     content.update(_encode([ids, body.top]))
     given = body.decision_id is not None
-    return Question(body.decision_id or _new_id(), ids, phi, body.top, content.digest()[:16], given)
+    return Question(body.decision_id or new_id(), ids, phi, body.top, content.digest()[:16], given)
+
+
+def _candidates(actions: list[ActionBody]) -> list[Candidate]:
+    return [Candidate(action.id, action.features) for action in actions]
 
 
 def _claims(bodies: list[RewardBody], caller: str) -> list[Claim]:
@@ -148,7 +153,7 @@ def _claims(bodies: list[RewardBody], caller: str) -> list[Claim]:
 
 def _observation(encoder: Encoder, event: EventBody, index: int, caller: str) -> Observation:
     with _placed(f"/events/{index}"):
-        phi = encoder.encode(event.context, [Candidate(action.id, action.features) for action in event.actions])
+        phi = encoder.encode(event.context, _candidates(event.actions))
     chosen = next((i for i, action in enumerate(event.actions) if action.id == event.action_id), None)
     if chosen is None:
         raise InvalidInput(f"/events/{index}/action_id", "must be the id of one of the actions")
@@ -163,10 +168,6 @@ def _placed(place: str) -> Iterator[None]:
         yield
     except InvalidInput as problem:
         raise InvalidInput(place + problem.pointer, problem.rule) from None
-
-
-def _new_id() -> str:
-    return uuid.uuid4().hex
 
 
 def _decision(answered: Answered, learner: str, ranking: str) -> dict[str, Any]:

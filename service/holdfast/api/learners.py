@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from holdfast.api.bodies import described
 from holdfast.api.schemas import NO_NUL, LearnerBody, LearnerChange
 from holdfast.api.service import Service
+from holdfast.api.wire import headers_of
 from holdfast.errors import Conflict, InvalidConfiguration, NotFound
 from holdfast.features.limits import ID_LENGTH_MAX
 from holdfast.hosting.blueprint import Blueprint, canonical, draw
@@ -26,11 +27,11 @@ def service_of(request: Request) -> Service:
 
 
 async def _admin(request: Request) -> None:
-    await service_of(request).gate.admit(request, "admin", request.path_params.get("name"))
+    await service_of(request).gate.admit(headers_of(request.scope), "admin", request.path_params.get("name"))
 
 
 async def _reader(request: Request) -> None:
-    await service_of(request).gate.admit(request, "read", request.path_params.get("name"))
+    await service_of(request).gate.admit(headers_of(request.scope), "read", request.path_params.get("name"))
 
 
 ServiceDep = Annotated[Service, Depends(service_of)]

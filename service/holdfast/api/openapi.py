@@ -7,7 +7,7 @@ from msgspec import Struct
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from holdfast.api import answers, bodies, schemas
+from holdfast.api import answers, bodies, schemas, wire
 from holdfast.api.refusals import ERRORS_MAX
 from holdfast.features import limits
 
@@ -20,7 +20,7 @@ DESCRIPTION = f"""An online decision service that keeps learning well when someb
 `Idempotency-Key` of 1 to {limits.ID_LENGTH_MAX} characters, and an answer means that it is durable.
 
 **Limits**, beyond which a request is refused with 413 or 422 and changes nothing:
-bodies of {bodies.BODY_BYTES_MAX:,} bytes, uncompressed; nesting {bodies.DEPTH_MAX} deep;
+bodies of {wire.BODY_BYTES_MAX:,} bytes, uncompressed; nesting {bodies.DEPTH_MAX} deep;
 {bodies.VALUES_MAX:,} values, {bodies.NAMES_MAX:,} names and {bodies.CONTAINERS_MAX:,} objects and arrays in one body,
 of a learner's description {bodies.DESCRIPTION_NAMES_MAX:,} and {bodies.DESCRIPTION_CONTAINERS_MAX:,};
 finite numbers within ±{limits.NUMBER_MAX:g}; {limits.CANDIDATES_MAX:,} actions in a decision;

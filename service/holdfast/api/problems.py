@@ -1,6 +1,5 @@
 """Errors as RFC 9457 problem documents. They name the place and the rule, and never echo what was sent."""
 
-from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -11,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from holdfast.api.refusals import Refused, from_pydantic
+from holdfast.api.wire import Answer
 from holdfast.errors import (
     Conflict,
     Forbidden,
@@ -25,6 +25,8 @@ from holdfast.errors import (
     UnusableState,
 )
 
+PROBLEM = b"application/problem+json"
+
 _encode = msgspec.json.Encoder().encode
 
 
@@ -38,26 +40,27 @@ def document(problem: HoldfastError) -> dict[str, Any]:
     return body
 
 
-def response(problem: HoldfastError) -> Response:
+def answer(problem: HoldfastError) -> Answer:
+    """The problem as it goes over the wire."""
     body = document(problem)
-    headers = {}
+    headers: tuple[tuple[bytes, bytes], ...] = ()
     if isinstance(problem, Unavailable):
-        headers["Retry-After"] = str(problem.retry_after_s)
+        headers = ((b"retry-after", b"%d" % problem.retry_after_s),)
     if isinstance(problem, Unauthorised):
-        headers["WWW-Authenticate"] = "Bearer"
-    return Response(_encode(body), body["status"], headers, "application/problem+json")
+        headers = ((b"www-authenticate", b"Bearer"),)
+    return Answer(body["status"], _encode(body), PROBLEM, headers)
 
 
 async def answer_problem(request: Request, problem: Exception) -> Response:
     """Starlette's exception handler for everything Holdfast raises on purpose."""
     assert isinstance(problem, HoldfastError)
-    return response(problem)
+    return _response(answer(problem))
 
 
 async def answer_validation(request: Request, problem: Exception) -> Response:
     """FastAPI's complaints about the address and the query."""
     assert isinstance(problem, RequestValidationError)
-    return response(from_pydantic(problem.errors()))
+    return _response(answer(from_pydantic(problem.errors())))
 
 
 async def answer_http(request: Request, problem: Exception) -> Response:
@@ -65,22 +68,33 @@ async def answer_http(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, HTTPException)
     status = HTTPStatus(problem.status_code)
     slug = status.phrase.lower().replace(" ", "-")
-    return _plain(status, slug, status.phrase, status.description or status.phrase, problem.headers)
+    plain = _plain(status, slug, status.phrase, status.description or status.phrase)
+    return Response(plain.body, plain.status, problem.headers, plain.media_type.decode())
 
 
 async def answer_disconnect(request: Request, problem: Exception) -> Response:
-    """The caller left before the body was complete; nobody hears this, and nothing failed."""
-    return _plain(400, "incomplete", "Incomplete", "the body ended before its length", None)
+    return _response(DISCONNECTED)
 
 
 async def answer_failure(request: Request, problem: Exception) -> Response:
-    """A mistake of ours: say so, and nothing of its inside."""
-    return _plain(500, "internal", "Internal error", "the request failed; it was logged", None)
+    return _response(FAILED)
 
 
-def _plain(status: int, slug: str, title: str, detail: str, headers: Mapping[str, str] | None) -> Response:
-    body = {"type": slug, "title": title, "status": int(status), "detail": detail}
-    return Response(_encode(body), int(status), headers, "application/problem+json")
+def _response(answer: Answer) -> Response:
+    headers = {name.decode(): value.decode() for name, value in answer.headers}
+    return Response(answer.body, answer.status, headers, answer.media_type.decode())
+
+
+def _plain(status: int, slug: str, title: str, detail: str) -> Answer:
+    return Answer(
+        int(status), _encode({"type": slug, "title": title, "status": int(status), "detail": detail}), PROBLEM
+    )
+
+
+# The caller left before the body was complete; nobody hears this, and nothing failed.
+DISCONNECTED = _plain(400, "incomplete", "Incomplete", "the body ended before its length")
+# A mistake of ours: say so, and nothing of its inside.
+FAILED = _plain(500, "internal", "Internal error", "the request failed; it was logged")
 
 
 def _kind(problem: HoldfastError) -> tuple[int, str, str]:

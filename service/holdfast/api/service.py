@@ -12,7 +12,8 @@ from holdfast.api.access import Gate
 from holdfast.errors import NotFound, Unavailable
 from holdfast.features import Encoder
 from holdfast.hosting.blueprint import Blueprint, draw
-from holdfast.hosting.host import Host, Job, Operation
+from holdfast.hosting.host import Host, Job
+from holdfast.hosting.operation import Operation
 from holdfast.store import learners
 from holdfast.store.database import Database
 

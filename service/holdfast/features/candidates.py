@@ -26,6 +26,9 @@ class Encoder(Protocol):
     def encode(self, context: Any, candidates: Sequence[Candidate]) -> Array:
         """`(K, dimension)`; raises `InvalidInput` with the place and the rule."""
 
+    def encode_all(self, requests: Sequence[tuple[Any, Sequence[Candidate]]]) -> list[Array]:
+        """`encode` of several contexts and their candidates; a refusal does not say which of them it is about."""
+
 
 def check_candidates(candidates: Sequence[Candidate]) -> None:
     """One to 10,000 candidates with distinct, non-empty ids."""
@@ -33,8 +36,15 @@ def check_candidates(candidates: Sequence[Candidate]) -> None:
         raise InvalidInput("/actions", "must be a list of candidates")
     if not 1 <= len(candidates) <= CANDIDATES_MAX:
         raise InvalidInput("/actions", f"must have 1 to {CANDIDATES_MAX} actions")
-    for index, candidate in enumerate(candidates):
-        if not is_text(candidate.id, ID_LENGTH_MAX) or not candidate.id:
-            raise InvalidInput(f"/actions/{index}/id", f"must be a text of 1 to {ID_LENGTH_MAX} characters")
-    if len({candidate.id for candidate in candidates}) < len(candidates):
+    ids = [candidate.id for candidate in candidates]
+    if not _are_texts(ids):
+        index = next(i for i, name in enumerate(ids) if not _are_texts([name]))
+        raise InvalidInput(f"/actions/{index}/id", f"must be a text of 1 to {ID_LENGTH_MAX} characters")
+    if len(set(ids)) < len(ids):
         raise InvalidInput("/actions", "ids must be unique")
+
+
+def _are_texts(ids: list[Any]) -> bool:
+    if not all(type(name) is str and 0 < len(name) <= ID_LENGTH_MAX for name in ids):
+        return False
+    return is_text("".join(ids), len(ids) * ID_LENGTH_MAX)

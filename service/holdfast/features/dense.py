@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +14,7 @@ from holdfast.errors import InvalidInput
 from holdfast.features.candidates import Candidate, check_candidates
 from holdfast.features.limits import DIMENSION_MAX, ID_LENGTH_MAX, STATES_MAX, VECTOR_LENGTH_MAX
 from holdfast.features.normalise import NORMALISATIONS, Normalisation, normalise
-from holdfast.features.numbers import checked_rows, checked_vector
+from holdfast.features.numbers import are_small, checked_vector, rows_of
 
 Joint = Literal["action", "concat", "outer", "disjoint", "cell"]
 
@@ -74,18 +75,46 @@ class Dense:
 
     def encode(self, context: Any, candidates: Sequence[Candidate]) -> Array:
         check_candidates(candidates)
+        together = self._joined_at_once([(context, candidates)])
+        if together is not None:
+            return normalise(together, self.normalise)
         c = checked_vector([] if context is None else context, self.context, "/context")
         phi = _JOINERS[self.joint](self, c, candidates)
         return phi if self.joint == "cell" else normalise(phi, self.normalise)
 
+    def encode_all(self, requests: Sequence[tuple[Any, Sequence[Candidate]]]) -> list[Array]:
+        for _, candidates in requests:
+            check_candidates(candidates)
+        together = self._joined_at_once(requests)
+        if together is None:
+            return [self.encode(context, candidates) for context, candidates in requests]
+        phi = normalise(together, self.normalise)
+        ends = list(accumulate(len(candidates) for _, candidates in requests))
+        return [phi[start:end] for start, end in pairwise([0, *ends])]
+
+    def _joined_at_once(self, requests: Sequence[tuple[Any, Sequence[Candidate]]]) -> Array | None:
+        """The rows of all requests, where joining is copying and nothing at all is wrong; None otherwise."""
+        if self.joint not in ("concat", "action"):
+            return None
+        contexts = rows_of([[] if context is None else context for context, _ in requests], self.context)
+        lists = [candidate.features for _, candidates in requests for candidate in candidates]
+        actions = rows_of([[] if features is None else features for features in lists], self.action)
+        if contexts is None or actions is None or not (are_small(contexts) and are_small(actions)):
+            return None
+        if self.joint == "action":
+            return actions
+        phi = np.empty((len(actions), self.dimension))
+        per_request = [len(candidates) for _, candidates in requests]
+        phi[:, : self.context] = contexts if len(requests) == 1 else contexts.repeat(per_request, axis=0)
+        phi[:, self.context :] = actions
+        return phi
+
     def _vectors(self, candidates: Sequence[Candidate]) -> Array:
         """The actions' own vectors, `(K, action)`."""
-        lists = [[] if candidate.features is None else candidate.features for candidate in candidates]
-        rows = checked_rows(lists, self.action)
-        if rows is None:  # look again, one by one, for the place
-            rows = np.empty((len(lists), self.action))
-            for index, values in enumerate(lists):
-                rows[index] = checked_vector(values, self.action, f"/actions/{index}/features")
+        rows = np.empty((len(candidates), self.action))
+        for index, candidate in enumerate(candidates):
+            values = [] if candidate.features is None else candidate.features
+            rows[index] = checked_vector(values, self.action, f"/actions/{index}/features")
         return rows
 
     def _numbers(self, candidates: Sequence[Candidate]) -> list[int]:

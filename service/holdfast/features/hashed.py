@@ -68,6 +68,9 @@ class Hashed:
             demand(len(pair) == 2, _INTERACTIONS_RULE)
         demand(len({tuple(pair) for pair in pairs}) == len(pairs), "interactions must be unique")
 
+    def encode_all(self, requests: Sequence[tuple[Any, Sequence[Candidate]]]) -> list[Array]:
+        return [self.encode(context, candidates) for context, candidates in requests]
+
     def encode(self, context: Any, candidates: Sequence[Candidate]) -> Array:
         check_candidates(candidates)
         shared = list(read_tokens("context", context, "/context"))

@@ -4,6 +4,7 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+from scipy.linalg.blas import ddot
 
 from holdfast.arrays import Array
 from holdfast.errors import InvalidInput
@@ -24,17 +25,24 @@ def checked_vector(values: Any, length: int, pointer: str) -> Array:
     return within_bounds(values, pointer)
 
 
-def checked_rows(lists: list[Any], length: int) -> Array | None:
-    """Lists of numbers as one array `(n, length)`, all checked at once; None if anything at all is wrong."""
+def rows_of(lists: list[Any], length: int) -> Array | None:
+    """Lists of numbers as one array `(n, length)`, their size not yet checked; None if anything at all is wrong."""
     if not all(type(values) is list and len(values) == length for values in lists):
         return None
     if not set(map(type, chain.from_iterable(lists))) <= NUMBER_TYPES:
         return None
     try:
-        rows: Array = np.array(lists, dtype=np.float64).reshape(len(lists), length)
+        flat = np.fromiter(chain.from_iterable(lists), np.float64, len(lists) * length)
     except OverflowError:
         return None
-    return rows if (np.abs(rows) <= NUMBER_MAX).all() else None
+    return flat.reshape(len(lists), length)
+
+
+def are_small(values: Array) -> bool:
+    """A quick look at many numbers: True only if all are finite and within ±1e12."""
+    flat = values.ravel()
+    together: float = ddot(flat, flat) if flat.size else 0.0  # in BLAS, which does not warn of overflow
+    return together <= NUMBER_MAX * NUMBER_MAX  # false for NaN too
 
 
 def within_bounds(values: Any, pointer: str) -> Array:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from holdfast.arrays import Array
 from holdfast.errors import Conflict
 from holdfast.hosting.live import LiveLearner
+from holdfast.hosting.operation import OneByOne
 from holdfast.hosting.records import ObservationRecord, pack
 from holdfast.learners import codec
 from holdfast.store.log import Event, Transaction
@@ -28,14 +29,11 @@ class Learned(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Observe:
+class Observe(OneByOne):
     """Warm start: learn observations in the order given, all or none."""
 
     learner: str
     observations: list[Observation]
-
-    def event_ids(self) -> list[str]:
-        return []
 
     def perform(self, live: LiveLearner, transaction: Transaction, now: int) -> list[Learned]:
         if live.paused or live.mode == "frozen":
@@ -47,7 +45,7 @@ class Observe:
 def _learn(live: LiveLearner, transaction: Transaction, told: Observation, reward: float, now: int) -> Learned:
     weight = live.learn(told.phi, reward)
     live.position += 1
-    live.tally = live.tally.counting("observed")
+    live.tally.count("observed")
     record = ObservationRecord(told.phi.tobytes(), told.action_id, told.value, reward, weight, told.probability)
     event_id = f"o/{live.position}"
     transaction.append(live.id, Event(live.position, "observation", event_id, now, told.source, None, pack(record)))
@@ -55,14 +53,11 @@ def _learn(live: LiveLearner, transaction: Transaction, told: Observation, rewar
 
 
 @dataclass(frozen=True)
-class Import:
+class Import(OneByOne):
     """A whole state, into a learner that has seen nothing."""
 
     learner: str
     state: bytes
-
-    def event_ids(self) -> list[str]:
-        return []
 
     def perform(self, live: LiveLearner, transaction: Transaction, now: int) -> int:
         """The position of the import in the log."""

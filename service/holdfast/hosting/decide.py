@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from holdfast.arrays import Array
-from holdfast.errors import Conflict, InvalidInput
+from holdfast.errors import Conflict, HoldfastError, InvalidInput
 from holdfast.hosting.live import LiveLearner
+from holdfast.hosting.operation import Needs, runs_of_strangers
 from holdfast.hosting.records import DecisionRecord, pack, replayed, unpack_decision
 from holdfast.learners import Decision, modes
 from holdfast.store.log import Event, Transaction
@@ -45,48 +46,109 @@ class Decide:
     learner: str
     questions: Sequence[Question]
 
-    def event_ids(self) -> list[str]:
-        return [decision_event_id(q.decision_id) for q in self.questions if q.given]
+    def needs(self) -> Needs:
+        return Needs(events=[decision_event_id(name) for name in self.given()])
 
-    def perform(self, live: LiveLearner, transaction: Transaction, now: int) -> list[Answered]:
-        if live.paused:
-            raise Conflict("paused", "the learner is paused")
-        repeats = [self._repeat(live, transaction, question) for question in self.questions]
-        return [
-            repeat or self._decide(live, transaction, question, now)
-            for question, repeat in zip(self.questions, repeats, strict=True)
-        ]
+    def given(self) -> list[str]:
+        """The ids that the caller chose."""
+        return [question.decision_id for question in self.questions if question.given]
 
-    def _repeat(self, live: LiveLearner, transaction: Transaction, question: Question) -> Answered | None:
-        """The first answer again, if this id has one for the same content."""
-        found = transaction.find(live.id, decision_event_id(question.decision_id)) if question.given else None
-        if found is None:
-            return None
-        record = unpack_decision(found.event.payload)
-        if record.request != question.request:
-            raise Conflict("decision-exists", "this decision_id was used with another content")
-        decision = replayed(record, live.blueprint.bandit, found.event.position)
-        return Answered(question.decision_id, record.ids, decision, found.event.position)
+    @classmethod
+    def perform_all(
+        cls, operations: Sequence["Decide"], live: LiveLearner, transaction: Transaction, now: int
+    ) -> list[list[Answered] | HoldfastError]:
+        answers: list[list[Answered] | HoldfastError] = []
+        for run in runs_of_strangers(operations, Decide.given):
+            answers += _answer_run(run, live, transaction, now)
+        return answers
 
-    def _decide(self, live: LiveLearner, transaction: Transaction, question: Question, now: int) -> Answered:
-        position = live.position + 1
-        decision = modes.decide(live.mode, live.blueprint.bandit, live.state, question.phi, position, question.top)
-        shown = shown_indexes(decision, question.top)
-        record = DecisionRecord(
-            ids=question.ids,
-            mean=decision.mean.tobytes(),
-            bonus=decision.bonus.tobytes(),
-            shown=shown,
-            phi=question.phi[shown].tobytes(),
-            request=question.request,
-            mode=live.mode,
-        )
-        event = Event(position, "decision", decision_event_id(question.decision_id), now, None, None, pack(record))
+
+def _answer_run(
+    run: list[Decide], live: LiveLearner, transaction: Transaction, now: int
+) -> list[list[Answered] | HoldfastError]:
+    """Operations that share no decision: what is new in all of them is decided together."""
+    plans = [_plan(operation, live, transaction) for operation in run]
+    new = [question for plan in plans if isinstance(plan, _Plan) for question in plan.new.values()]
+    made = {answered.decision_id: answered for answered in _decide_all(live, transaction, new, now)}
+    return [_fill(plan, made) if isinstance(plan, _Plan) else plan for plan in plans]
+
+
+class _Plan(NamedTuple):
+    """What an operation asks for, what of it was answered before, and what is new."""
+
+    questions: Sequence[Question]
+    repeats: dict[str, Answered]
+    new: dict[str, Question]
+
+
+def _plan(operation: Decide, live: LiveLearner, transaction: Transaction) -> _Plan | HoldfastError:
+    if live.paused:
+        return Conflict("paused", "the learner is paused")
+    plan = _Plan(operation.questions, {}, {})
+    try:
+        for question in operation.questions:
+            repeat = _repeat(live, transaction, question) if question.given else None
+            if repeat is not None:
+                plan.repeats[question.decision_id] = repeat
+            elif plan.new.setdefault(question.decision_id, question).request != question.request:
+                raise _other_content()
+    except HoldfastError as problem:
+        return problem
+    return plan
+
+
+def _fill(plan: _Plan, made: dict[str, Answered]) -> list[Answered]:
+    return [plan.repeats.get(q.decision_id) or made[q.decision_id] for q in plan.questions]
+
+
+def _repeat(live: LiveLearner, transaction: Transaction, question: Question) -> Answered | None:
+    """The first answer again, if this id has one for the same content."""
+    found = transaction.find(live.id, decision_event_id(question.decision_id))
+    if found is None:
+        return None
+    record = unpack_decision(found.event.payload)
+    if record.request != question.request:
+        raise _other_content()
+    decision = replayed(record, live.blueprint.bandit, found.event.position)
+    return Answered(question.decision_id, record.ids, decision, found.event.position)
+
+
+def _other_content() -> Conflict:
+    return Conflict("decision-exists", "this decision_id was used with another content")
+
+
+def _decide_all(live: LiveLearner, transaction: Transaction, questions: Sequence[Question], now: int) -> list[Answered]:
+    """Decide and log, at the next positions."""
+    if not questions:
+        return []
+    first = live.position + 1
+    options, tops = [question.phi for question in questions], [question.top for question in questions]
+    decisions = modes.decide_all(live.mode, live.blueprint.bandit, live.state, options, first, tops)
+    deadline = now + int(live.blueprint.wait_s * MICROSECONDS)
+    answers = []
+    for position, (question, decision) in enumerate(zip(questions, decisions, strict=True), first):
+        payload = pack(_record(live, question, decision))
+        event = Event(position, "decision", decision_event_id(question.decision_id), now, None, None, payload)
         transaction.append(live.id, event)
-        transaction.wait(live.id, event, now + int(live.blueprint.wait_s * MICROSECONDS))
-        live.position = position
-        live.tally = live.tally.counting("decisions")
-        return Answered(question.decision_id, question.ids, decision, position)
+        transaction.wait(live.id, event, deadline)
+        answers.append(Answered(question.decision_id, question.ids, decision, position))
+    live.position += len(questions)
+    live.tally.decisions += len(questions)
+    return answers
+
+
+def _record(live: LiveLearner, question: Question, decision: Decision) -> DecisionRecord:
+    shown = shown_indexes(decision, question.top)
+    phi = question.phi[decision.chosen] if question.top == 1 else question.phi[shown]
+    return DecisionRecord(
+        ids=question.ids,
+        mean=decision.mean.tobytes(),
+        bonus=decision.bonus.tobytes(),
+        shown=shown,
+        phi=phi.tobytes(),
+        request=question.request,
+        mode=live.mode,
+    )
 
 
 def shown_indexes(decision: Decision, top: int) -> list[int]:

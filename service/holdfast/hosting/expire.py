@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from holdfast.hosting.live import LiveLearner
+from holdfast.hosting.operation import OneByOne
 from holdfast.hosting.records import DecisionRecord, ExpiryRecord, pack, shown_features, unpack_decision, unpack_reward
 from holdfast.store.log import Event, Transaction, due, events_about, events_at
 
@@ -10,13 +11,10 @@ EXPIRIES_PER_SWEEP = 500
 
 
 @dataclass(frozen=True)
-class Expire:
+class Expire(OneByOne):
     """Settle the decisions of one learner whose wait has ended."""
 
     learner: str
-
-    def event_ids(self) -> list[str]:
-        return []
 
     def perform(self, live: LiveLearner, transaction: Transaction, now: int) -> int:
         """How many were settled."""
@@ -37,7 +35,7 @@ def expire(live: LiveLearner, transaction: Transaction, decision: Event, now: in
     weights = [live.learn(row, r) if r is not None else None for row, r in zip(phi, rewards, strict=True)]
     for reward in rewards:
         if reward is not None:
-            live.tally = live.tally.counting("defaulted")
+            live.tally.count("defaulted")
     live.position += 1
     event_id = f"x/{decision.event_id.removeprefix('d/')}"
     payload = pack(ExpiryRecord(rewards, weights))

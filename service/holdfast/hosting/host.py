@@ -16,12 +16,14 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any, NamedTuple, Protocol
+from itertools import groupby
+from typing import Any, NamedTuple
 
-from holdfast.errors import HoldfastError, NotFound, Unavailable
+from holdfast.errors import NotFound, Unavailable
 from holdfast.hosting.blueprint import draw
 from holdfast.hosting.expire import EXPIRIES_PER_SWEEP, Expire
 from holdfast.hosting.live import LiveLearner
+from holdfast.hosting.operation import Operation
 from holdfast.hosting.recover import Warn, catch_up, revive, snapshot_of
 from holdfast.learners.modes import as_mode
 from holdfast.store import idempotency, snapshots
@@ -34,15 +36,6 @@ BATCH_MAX = 512
 SNAPSHOT_EVERY = 10_000  # events
 SWEEP_EVERY_S = 0.5
 SWEEP_LEARNERS_MAX = 100
-
-
-class Operation(Protocol):
-    """A use case: what it needs looked up, and what it does to the learner inside the transaction."""
-
-    @property
-    def learner(self) -> str: ...
-    def event_ids(self) -> list[str]: ...
-    def perform(self, live: LiveLearner, transaction: Transaction, now: int) -> Any: ...
 
 
 class Job(NamedTuple):
@@ -147,39 +140,48 @@ class Host:
         for index, job in enumerate(batch):
             by_name.setdefault(job.operation.learner, []).append(index)
         answers: list[Any] = [NotFound("learner", "no such learner")] * len(batch)
-        found = [live for name in by_name if (live := self._find(transaction.connection, name)) is not None]
+        known = [live for name in by_name if (live := self._known(transaction.connection, name)) is not None]
         now = self._clock()
-        for live in sorted(found, key=lambda live: live.id):
-            if self._lock(live, transaction):
-                operations = {index: batch[index].operation for index in by_name[live.name]}
-                transaction.look_up(live.id, [i for operation in operations.values() for i in operation.event_ids()])
-                for index, operation in operations.items():
-                    answers[index] = _attempt(operation, live, transaction, now)
+        for candidate in sorted(known, key=lambda live: live.id):
+            live = self._lock(candidate, transaction)
+            if live is not None:
+                indexes = by_name[live.name]
+                done = _perform_all([batch[index].operation for index in indexes], live, transaction, now)
+                for index, answer in zip(indexes, done, strict=True):
+                    answers[index] = answer
         return answers
 
-    def _find(self, connection: Connection, name: str) -> LiveLearner | None:
-        """The learner of this name now: a copy of one that was deleted, or that ran ahead of the log, is not it."""
-        row = rows.find(connection, name)
-        if row is None:
-            self._live.pop(name, None)
-            return None
+    def _known(self, connection: Connection, name: str) -> LiveLearner | None:
+        """The copy of this learner, made if there is none."""
         live = self._live.get(name)
-        if live is None or live.id != row.id or live.position > row.head:
-            live = self._live[name] = revive(connection, row, self._warn)
-        return live
+        return live if live is not None else self._revived(connection, name)
 
-    def _lock(self, live: LiveLearner, transaction: Transaction) -> bool:
-        """Take the learner's row and bring the copy up to the log's head; False if the learner is gone."""
+    def _revived(self, connection: Connection, name: str) -> LiveLearner | None:
+        """A new copy from the log; None if there is no such learner."""
+        self._live.pop(name, None)
+        row = rows.find(connection, name)
+        if row is not None:
+            self._live[name] = revive(connection, row, self._warn)
+        return self._live.get(name)
+
+    def _lock(self, live: LiveLearner, transaction: Transaction) -> LiveLearner | None:
+        """Take the learner's row and bring the copy up to the log's head; None if the learner is gone.
+
+        A copy of one that was deleted, or that ran ahead of the log, is not it: there may be a new one of that name.
+        """
         row = transaction.lock(live.id)
-        if row is None:
-            self._live.pop(live.name, None)
-            return False
-        live.mode, live.paused = as_mode(row.mode), row.paused
+        if row is None or live.position > row.head:
+            renewed = self._revived(transaction.connection, live.name)
+            row = None if renewed is None else transaction.lock(renewed.id)
+            if renewed is None or row is None:
+                return None
+            live = renewed
+        live.mode, live.paused = as_mode(row.mode), bool(row.paused)
         if row.spec != live.spec:  # the wait or the default was changed
             live.spec, live.blueprint = row.spec, draw(json.loads(row.spec))
         if row.head > live.position:
             catch_up(transaction.connection, live)
-        return True
+        return live
 
     def _forget(self, batch: list[Job]) -> None:
         for job in batch:
@@ -247,8 +249,13 @@ def _settle(settled: list[tuple[Job, Any]]) -> None:
             job.answer.set_result(answer)
 
 
-def _attempt(operation: Operation, live: LiveLearner, transaction: Transaction, now: int) -> Any:
-    try:
-        return operation.perform(live, transaction, now)
-    except HoldfastError as problem:
-        return problem
+def _perform_all(operations: list[Operation], live: LiveLearner, transaction: Transaction, now: int) -> list[Any]:
+    """Look up what all of them need, then perform them in order, neighbours of one kind together."""
+    needs = [operation.needs() for operation in operations]
+    transaction.look_up(live.id, [name for need in needs for name in need.events])
+    transaction.recall_all([name for need in needs for name in need.answers])
+    answers: list[Any] = []
+    for _, alike in groupby(operations, key=type):
+        neighbours = list(alike)
+        answers += neighbours[0].perform_all(neighbours, live, transaction, now)
+    return answers

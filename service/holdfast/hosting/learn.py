@@ -7,6 +7,7 @@ from holdfast.errors import Conflict, HoldfastError, InvalidInput, NotFound
 from holdfast.hosting.decide import decision_event_id
 from holdfast.hosting.expire import expire
 from holdfast.hosting.live import LiveLearner
+from holdfast.hosting.operation import Needs, OneByOne
 from holdfast.hosting.records import DecisionRecord, RewardRecord, pack, shown_features, unpack_decision, unpack_reward
 from holdfast.store.log import Event, Found, Transaction
 
@@ -34,15 +35,15 @@ def reward_event_id(decision_id: str, shown: int) -> str:
 
 
 @dataclass(frozen=True)
-class Reward:
+class Reward(OneByOne):
     """Rewards of one learner, learned in the order given; a bad one does not stop the others."""
 
     learner: str
     claims: list[Claim]
 
-    def event_ids(self) -> list[str]:
+    def needs(self) -> Needs:
         firsts = (reward_event_id(claim.decision_id, 0) for claim in self.claims)
-        return [decision_event_id(claim.decision_id) for claim in self.claims] + list(firsts)
+        return Needs(events=[decision_event_id(claim.decision_id) for claim in self.claims] + list(firsts))
 
     def perform(self, live: LiveLearner, transaction: Transaction, now: int) -> list[Verdict | HoldfastError]:
         if live.paused:
@@ -117,7 +118,7 @@ def _log(
     live: LiveLearner, transaction: Transaction, decision: Event, claim: Claim, record: RewardRecord, now: int
 ) -> None:
     live.position += 1
-    live.tally = live.tally.counting(record.outcome)
+    live.tally.count(record.outcome)
     event_id = reward_event_id(claim.decision_id, record.shown)
     if live.blueprint.reward.aggregation != "first":
         event_id = f"{event_id}/{live.position}"  # each counts; a repeat is told by its Idempotency-Key alone

@@ -1,8 +1,8 @@
 """A learner in memory: its blueprint and the fold of its log so far. Owned by one thread."""
 
 import json
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from bisect import bisect_right
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 
@@ -24,7 +24,8 @@ from holdfast.store.log import Event
 WEIGHT_EDGES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 
-class Tally(NamedTuple):
+@dataclass
+class Tally:
     """What the log adds up to, beside the learner's state."""
 
     decisions: int = 0
@@ -34,24 +35,24 @@ class Tally(NamedTuple):
     defaulted: int = 0
     ignored: int = 0
     observed: int = 0
-    weights: tuple[int, ...] = (0,) * len(WEIGHT_EDGES)  # the last counts weights of exactly 1
+    weights: list[int] = field(default_factory=lambda: [0] * len(WEIGHT_EDGES))  # the last counts weights of exactly 1
 
     def to_json(self) -> str:
-        return json.dumps(self._asdict())
+        return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> "Tally":
-        values = json.loads(text)
-        return cls(**{**values, "weights": tuple(values["weights"])})
+        return cls(**json.loads(text))
 
-    def counting(self, name: str) -> "Tally":
-        return self._replace(**{name: getattr(self, name) + 1})
+    def copy(self) -> "Tally":
+        """As it is now, for whoever reads it on another thread."""
+        return replace(self, weights=list(self.weights))
 
-    def weighing(self, weight: float) -> "Tally":
-        place = int(np.searchsorted(WEIGHT_EDGES, weight, side="right")) - 1
-        counts = list(self.weights)
-        counts[place] += 1
-        return self._replace(weights=tuple(counts))
+    def count(self, outcome: str) -> None:
+        setattr(self, outcome, getattr(self, outcome) + 1)
+
+    def weigh(self, weight: float) -> None:
+        self.weights[bisect_right(WEIGHT_EDGES, weight) - 1] += 1
 
 
 @dataclass
@@ -72,7 +73,7 @@ class LiveLearner:
     def learn(self, phi: Array, reward: float) -> float:
         """Fold one reward in; the weight it was given."""
         self.state, info = self.blueprint.bandit.update(self.state, phi, reward, donate=True)
-        self.tally = self.tally.weighing(info.weight)
+        self.tally.weigh(info.weight)
         return info.weight
 
     def replay(self, event: Event, decision: Event | None) -> None:
@@ -81,10 +82,10 @@ class LiveLearner:
             raise GapInLog(f"{self.name}: event {event.position} does not follow {self.position}")
         self.position = event.position
         if event.kind == "decision":
-            self.tally = self.tally.counting("decisions")
+            self.tally.count("decisions")
         elif event.kind == "observation":
             told = unpack_observation(event.payload)
-            self.tally = self.tally.counting("observed")
+            self.tally.count("observed")
             self.learn(np.frombuffer(told.phi), told.reward)
         elif event.kind == "import":
             self.state = codec.restore(event.payload, self.blueprint.bandit)
@@ -97,14 +98,14 @@ class LiveLearner:
                 self._replay_expiry(unpack_expiry(event.payload), phi)
 
     def _replay_reward(self, record: RewardRecord, phi: Array) -> None:
-        self.tally = self.tally.counting(record.outcome)
+        self.tally.count(record.outcome)
         if record.reward is not None:
             self.learn(phi[record.shown], record.reward)
 
     def _replay_expiry(self, record: ExpiryRecord, phi: Array) -> None:
         for row, reward in zip(phi, record.rewards, strict=True):
             if reward is not None:
-                self.tally = self.tally.counting("defaulted")
+                self.tally.count("defaulted")
                 self.learn(row, reward)
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from holdfast.hosting.live import LiveLearner, Tally
+from holdfast.hosting.operation import OneByOne
 from holdfast.learners import BanditState, codec
 from holdfast.store.log import Transaction
 
@@ -18,27 +19,21 @@ class Sight(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Look:
+class Look(OneByOne):
     """Numbers for diagnostics; `state` shares its arrays with the learner, so only its numbers may be used."""
 
     learner: str
 
-    def event_ids(self) -> list[str]:
-        return []
-
     def perform(self, live: LiveLearner, transaction: Transaction, now: int) -> Sight:
         noise = live.blueprint.bandit.noise.level_of(live.state.noise)
-        return Sight(live.position, live.state, live.tally, noise)
+        return Sight(live.position, live.state, live.tally.copy(), noise)
 
 
 @dataclass(frozen=True)
-class Export:
+class Export(OneByOne):
     """The state as a file."""
 
     learner: str
-
-    def event_ids(self) -> list[str]:
-        return []
 
     def perform(self, live: LiveLearner, transaction: Transaction, now: int) -> tuple[int, bytes]:
         return live.position, codec.encode(live.state)

@@ -1,13 +1,13 @@
 """A request with an Idempotency-Key: done once, answered the same however often it is sent."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, NamedTuple
 
-from holdfast.errors import Conflict
-from holdfast.hosting.host import Operation
+from holdfast.errors import Conflict, HoldfastError
 from holdfast.hosting.live import LiveLearner
-from holdfast.store import idempotency
+from holdfast.hosting.operation import Needs, Operation, runs_of_strangers
 from holdfast.store.idempotency import FirstAnswer
 from holdfast.store.log import Transaction
 
@@ -33,16 +33,49 @@ class Once:
     def learner(self) -> str:
         return self.operation.learner
 
-    def event_ids(self) -> list[str]:
-        return self.operation.event_ids()
+    def needs(self) -> Needs:
+        return self.operation.needs()._replace(answers=[(self.scope, self.key)])
 
-    def perform(self, live: LiveLearner, transaction: Transaction, now: int) -> Rendered:
-        first = idempotency.recall(transaction.connection, self.scope, self.key)
-        if first is not None:
-            if first.request_digest != self.request_digest:
-                raise Conflict("idempotency-key-reused", "this Idempotency-Key was used with another body")
-            return Rendered(first.status, first.answer)
-        answer = self.render(self.operation.perform(live, transaction, now))
-        first = FirstAnswer(self.request_digest, answer.status, answer.body)
-        idempotency.remember(transaction.connection, self.scope, self.key, first, now)
-        return answer
+    @classmethod
+    def perform_all(
+        cls, operations: Sequence["Once"], live: LiveLearner, transaction: Transaction, now: int
+    ) -> list[Rendered | HoldfastError]:
+        answers: list[Rendered | HoldfastError] = []
+        for run in runs_of_strangers(operations, lambda once: [f"{once.scope} {once.key}"]):
+            answers += _answer_run(run, live, transaction, now)
+        return answers
+
+
+def _answer_run(
+    run: list[Once], live: LiveLearner, transaction: Transaction, now: int
+) -> list[Rendered | HoldfastError]:
+    """Requests with different keys: those that are new are done together with their like."""
+    answers = [_repeat(once, transaction) for once in run]
+    new = [index for index, answer in enumerate(answers) if answer is None]
+    for kind, alike in groupby(new, key=lambda index: type(run[index].operation)):
+        indexes = list(alike)
+        done = kind.perform_all([run[index].operation for index in indexes], live, transaction, now)
+        for index, outcome in zip(indexes, done, strict=True):
+            answers[index] = _remembered(run[index], outcome, transaction, now)
+    return [answer for answer in answers if answer is not None]
+
+
+def _repeat(once: Once, transaction: Transaction) -> Rendered | HoldfastError | None:
+    first = transaction.recall(once.scope, once.key)
+    if first is None:
+        return None
+    if first.request_digest != once.request_digest:
+        return Conflict("idempotency-key-reused", "this Idempotency-Key was used with another body")
+    return Rendered(first.status, first.answer)
+
+
+def _remembered(once: Once, outcome: Any, transaction: Transaction, now: int) -> Rendered | HoldfastError:
+    """The rendered answer, kept with its effect; a refusal had none and is not kept."""
+    if isinstance(outcome, HoldfastError):
+        return outcome
+    try:
+        answer = once.render(outcome)
+    except HoldfastError as problem:
+        return problem
+    transaction.remember(once.scope, once.key, FirstAnswer(once.request_digest, answer.status, answer.body), now)
+    return answer

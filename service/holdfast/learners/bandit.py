@@ -9,7 +9,9 @@ Invariants
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Generic, NamedTuple
 
 import numpy as np
@@ -82,6 +84,39 @@ class Bandit(Generic[State]):
         self.function.check(options)
         mean, bonus = self.function.optimism(state.function, options, state.beta)
         return self.rank(mean, bonus, position, top)
+
+    def decide_all(
+        self, state: BanditState, options: Sequence[Array], first_position: int, tops: Sequence[int]
+    ) -> list[Decision]:
+        """As `decide` at successive positions, with one evaluation of the function for all."""
+        stacked = options[0] if len(options) == 1 else np.concatenate(options)
+        self.function.check(stacked)
+        mean, bonus = self.function.optimism(state.function, stacked, state.beta)
+        counts = [len(rows) for rows in options]
+        if min(counts) == max(counts) > 1 and set(tops) == {1} and not self.exploration_floor:
+            shape = (len(options), counts[0])
+            return self._rank_all(mean.reshape(shape), bonus.reshape(shape), first_position)
+        starts = [end - count for end, count in zip(accumulate(counts), counts, strict=True)]
+        return [
+            self.rank(mean[start : start + count], bonus[start : start + count], first_position + i, top)
+            for i, (start, count, top) in enumerate(zip(starts, counts, tops, strict=True))
+        ]
+
+    def _rank_all(self, mean: Array, bonus: Array, first_position: int) -> list[Decision]:
+        """`rank` of each row of `mean` and `bonus` (n, K), where one action is to be shown."""
+        score = np.minimum(mean + bonus, SCORE_MAX)  # eqn:confidence_set_mdp, as in `rank`
+        order = (-score).argsort(axis=1, kind="stable")
+        every = np.arange(len(score))
+        tied = (score[every, order[:, 0]] - score[every, order[:, 1]] <= ROUNDING).tolist()
+        probability = np.zeros(score.shape)
+        probability[every, order[:, 0]] = 1.0
+        chosen = order[:, 0].tolist()
+        return [
+            self._decide_tied(mean[i], bonus[i], score[i], first_position + i, 1)
+            if tied[i]
+            else Decision(chosen[i], order[i], mean[i], bonus[i], score[i], probability[i])
+            for i in range(len(score))
+        ]
 
     def rank(self, mean: Array, bonus: Array, position: int, top: int = 1) -> Decision:
         """The decision that follows from means and bonuses alone: what a log needs to keep to give it again."""

@@ -5,6 +5,7 @@
 - `frozen`: decide, learn nothing.
 """
 
+from collections.abc import Sequence
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -30,6 +31,15 @@ def decide(
     demand_choice("mode", mode, MODES)
     decision = bandit.decide(state, options, position, top)
     return _first(decision) if mode == "shadow" else decision
+
+
+def decide_all(
+    mode: Mode, bandit: Bandit[Any], state: BanditState, options: Sequence[Array], position: int, tops: Sequence[int]
+) -> list[Decision]:
+    """As `decide`, at successive positions."""
+    demand_choice("mode", mode, MODES)
+    decisions = bandit.decide_all(state, options, position, tops)
+    return [_first(decision) for decision in decisions] if mode == "shadow" else decisions
 
 
 def update(

@@ -9,8 +9,11 @@ Invariants
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, and_, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Row, select
 
+from holdfast.store import idempotency
+from holdfast.store.bulk import bulk_of
+from holdfast.store.idempotency import FirstAnswer
 from holdfast.store.tables import events, learners, waiting
 
 CHUNK = 500  # parameters in one IN (…), and events in one read
@@ -43,65 +46,74 @@ class Transaction:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
+        self._bulk = bulk_of(connection)
         self._heads: dict[int, int] = {}
-        self._new_events: list[dict[str, Any]] = []
-        self._new_waiting: list[dict[str, Any]] = []
-        self._settled: list[dict[str, Any]] = []
+        self._new_events: list[tuple[Any, ...]] = []
+        self._new_waiting: list[tuple[Any, ...]] = []
+        self._settled: list[tuple[Any, ...]] = []
         self._found: dict[tuple[int, str], Found] = {}
+        self._first_answers: dict[tuple[str, str], FirstAnswer] = {}
+        self._new_answers: dict[tuple[str, str], FirstAnswer] = {}
+        self._answered_at = 0
 
     def lock(self, learner_id: int) -> Row[Any] | None:
         """Take the learner's row for this transaction: its head and description, or None if it is gone."""
-        query: Select[Any] = select(learners.c.head, learners.c.mode, learners.c.paused, learners.c.spec)
-        return self.connection.execute(query.where(learners.c.id == learner_id).with_for_update()).first()
+        return self._bulk.lock(self.connection, learner_id)
 
     def append(self, learner_id: int, event: Event) -> None:
         """Buffer an event. The caller gives it the next position."""
         self._heads[learner_id] = event.position
-        self._new_events.append({"learner_id": learner_id, **event._asdict()})
+        self._new_events.append((learner_id, *event))
         self._found[learner_id, event.event_id] = Found(event, None)
 
     def wait(self, learner_id: int, event: Event, deadline: int) -> None:
         """Buffer that a decision waits for its reward."""
-        self._new_waiting.append({"learner_id": learner_id, "position": event.position, "deadline": deadline})
+        self._new_waiting.append((learner_id, event.position, deadline))
         self._found[learner_id, event.event_id] = Found(event, deadline)
 
     def settle(self, learner_id: int, event: Event) -> None:
         """Buffer that a decision waits no more."""
-        self._settled.append({"learner": learner_id, "at": event.position})
+        self._settled.append((learner_id, event.position))
         self._found[learner_id, event.event_id] = Found(event, None)
 
     def look_up(self, learner_id: int, event_ids: Iterable[str]) -> None:
         """Read events by id in as few queries as possible, for `find`."""
         unknown = [i for i in dict.fromkeys(event_ids) if (learner_id, i) not in self._found]
-        joined = events.outerjoin(
-            waiting, and_(waiting.c.learner_id == events.c.learner_id, waiting.c.position == events.c.position)
-        )
         for start in range(0, len(unknown), CHUNK):
-            query = (
-                select(*_COLUMNS, waiting.c.deadline)
-                .select_from(joined)
-                .where(events.c.learner_id == learner_id, events.c.event_id.in_(unknown[start : start + CHUNK]))
-            )
-            for row in self.connection.execute(query):
-                self._found[learner_id, row.event_id] = Found(Event(*row[:-1]), row.deadline)
+            for row in self._bulk.find(self.connection, learner_id, unknown[start : start + CHUNK]):
+                event = Event(*tuple(row)[:-1])
+                self._found[learner_id, event.event_id] = Found(event, row[-1])
 
     def find(self, learner_id: int, event_id: str) -> Found | None:
         """An event that `look_up` has read or this transaction has buffered."""
         return self._found.get((learner_id, event_id))
 
+    def recall_all(self, names: Sequence[tuple[str, str]]) -> None:
+        """Read first answers by scope and Idempotency-Key, for `recall`."""
+        if names:
+            self._first_answers |= idempotency.recall_all(self.connection, names)
+
+    def recall(self, scope: str, key: str) -> FirstAnswer | None:
+        """A first answer that `recall_all` has read or this transaction has buffered."""
+        return self._new_answers.get((scope, key)) or self._first_answers.get((scope, key))
+
+    def remember(self, scope: str, key: str, answer: FirstAnswer, now: int) -> None:
+        """Buffer the answer to a keyed request, to be kept with its effect."""
+        self._new_answers[scope, key] = answer
+        self._answered_at = now
+
     def flush(self) -> None:
         """Send everything; the commit is the caller's."""
         if self._new_events:
-            self.connection.execute(insert(events), self._new_events)
+            self._bulk.insert_events(self.connection, self._new_events)
         if self._new_waiting:
-            self.connection.execute(insert(waiting), self._new_waiting)
+            self._bulk.insert_waiting(self.connection, self._new_waiting)
         if self._settled:
-            gone = delete(waiting).where(
-                waiting.c.learner_id == bindparam("learner"), waiting.c.position == bindparam("at")
-            )
-            self.connection.execute(gone, self._settled)
+            self._bulk.delete_waiting(self.connection, self._settled)
         for learner_id, head in self._heads.items():
-            self.connection.execute(update(learners).where(learners.c.id == learner_id).values(head=head))
+            self._bulk.set_head(self.connection, learner_id, head)
+        if self._new_answers:
+            idempotency.remember_all(self.connection, self._new_answers, self._answered_at)
 
 
 def events_after(connection: Connection, learner_id: int, position: int, limit: int = CHUNK) -> list[Event]:

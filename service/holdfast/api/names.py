@@ -1,0 +1,71 @@
+"""Whether a body says a name twice, told quickly from what was decoded.
+
+A name ends with a colon, and so does nothing else outside a text. Decoding keeps one of two equal names, so a body with
+more colons than the decoded names and texts account for may have said one twice. Without a backslash every text
+stands in the body letter by letter, so as many colons as accounted for means that there was no second one.
+"""
+
+from typing import Any
+
+from holdfast.api.schemas import (
+    ActionBody,
+    DecisionBody,
+    DecisionsBody,
+    EventBody,
+    EventsBody,
+    RewardBody,
+    RewardsBody,
+)
+
+TrafficBody = DecisionBody | DecisionsBody | RewardBody | RewardsBody | EventsBody
+
+
+def says_each_name_once(body: bytes, decoded: TrafficBody) -> bool:
+    """True if it surely does; False if that takes a closer look."""
+    return b"\\" not in body and body.count(b":") == _COLONS[type(decoded)](decoded)
+
+
+def _of_decision(one: DecisionBody | EventBody) -> int:
+    return 1 + _of_actions(one.actions) + (one.context is not None) + _of_features(one.context)
+
+
+def _of_one_decision(one: DecisionBody) -> int:
+    told = (one.decision_id is not None) + (one.top != 1) + (one.ranking != "complete")
+    return _of_decision(one) + told + _of_texts(one.decision_id)
+
+
+def _of_actions(actions: list[ActionBody]) -> int:
+    """Every action has an id, and most have features."""
+    features = [action.features for action in actions if action.features is not None]
+    objects = sum(map(_of_features, features)) if dict in set(map(type, features)) else 0
+    return len(actions) + "".join([action.id for action in actions]).count(":") + len(features) + objects
+
+
+def _of_features(features: Any) -> int:
+    """What a list may hide is not accounted for: then it takes a closer look."""
+    if type(features) is dict:
+        return len(features) + "".join(features).count(":") + sum(map(_of_features, features.values()))
+    return features.count(":") if type(features) is str else 0
+
+
+def _of_reward(one: RewardBody) -> int:
+    told = (one.action_id is not None) + (one.source is not None)
+    return 2 + told + _of_texts(one.decision_id, one.action_id, one.source)
+
+
+def _of_event(one: EventBody) -> int:
+    told = (one.probability is not None) + (one.source is not None)
+    return _of_decision(one) + 2 + told + _of_texts(one.action_id, one.source)
+
+
+def _of_texts(*texts: str | None) -> int:
+    return sum(text.count(":") for text in texts if text is not None)
+
+
+_COLONS: dict[type, Any] = {
+    DecisionBody: _of_one_decision,
+    DecisionsBody: lambda body: 1 + sum(map(_of_one_decision, body.decisions)),
+    RewardBody: _of_reward,
+    RewardsBody: lambda body: 1 + sum(map(_of_reward, body.rewards)),
+    EventsBody: lambda body: 1 + sum(map(_of_event, body.events)),
+}

@@ -1,0 +1,66 @@
+"""A use case, as the writer runs it: the operations of one batch that do the same are performed together."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
+
+from holdfast.errors import HoldfastError
+from holdfast.hosting.live import LiveLearner
+from holdfast.store.log import Transaction
+
+T = TypeVar("T")
+
+
+class Needs(NamedTuple):
+    """What is looked up for a whole batch at once."""
+
+    events: Sequence[str] = ()
+    answers: Sequence[tuple[str, str]] = ()  # to earlier requests, by scope and Idempotency-Key
+
+
+class Operation(Protocol):
+    """What it needs looked up, and what it does to the learner inside the transaction."""
+
+    @property
+    def learner(self) -> str: ...
+    def needs(self) -> Needs: ...
+    @classmethod
+    def perform_all(cls, operations: Sequence[Any], live: LiveLearner, transaction: Transaction, now: int) -> list[Any]:
+        """The answer of each, in order; a refusal is the answer of the one that was refused."""
+
+
+class OneByOne:
+    """Operations that gain nothing from being done together."""
+
+    def needs(self) -> Needs:
+        return Needs()
+
+    def perform(self, live: LiveLearner, transaction: Transaction, now: int) -> Any:
+        raise NotImplementedError
+
+    @classmethod
+    def perform_all(
+        cls, operations: Sequence[Self], live: LiveLearner, transaction: Transaction, now: int
+    ) -> list[Any]:
+        return [_attempt(operation, live, transaction, now) for operation in operations]
+
+
+def _attempt(operation: OneByOne, live: LiveLearner, transaction: Transaction, now: int) -> Any:
+    try:
+        return operation.perform(live, transaction, now)
+    except HoldfastError as problem:
+        return problem
+
+
+def runs_of_strangers(items: Iterable[T], names: Callable[[T], Iterable[str]]) -> Iterator[list[T]]:
+    """Cut a sequence so that no two items of a run have a name in common: the later must see what the earlier did."""
+    run: list[T] = []
+    taken: set[str] = set()
+    for item in items:
+        mine = set(names(item))
+        if run and not taken.isdisjoint(mine):
+            yield run
+            run, taken = [], set()
+        run.append(item)
+        taken |= mine
+    if run:
+        yield run
