@@ -1,5 +1,6 @@
 """Composition in one visible place: the parts of a serving process, put together."""
 
+import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -23,6 +24,7 @@ from holdfast.store.engine import SingleProcess, connect, parse_url
 from holdfast.store.migrate import migrate
 
 STOP_WITHIN_S = 8.0
+GARBAGE_LOOK_EVERY = 20_000  # new containers
 
 log = structlog.get_logger("holdfast")
 
@@ -39,6 +41,7 @@ def build(settings: Settings) -> FastAPI:
         host = Host(database, log.warning)
         host.start()
         app.state.service = Service(database, host, Gate(database, settings.pepper.encode(), settings.auth == "off"))
+        _settle_memory()
         yield
         host.stop(STOP_WITHIN_S)
         database.close()
@@ -57,6 +60,13 @@ def build(settings: Settings) -> FastAPI:
     app.add_exception_handler(Exception, problems.answer_failure)
     app.openapi_schema = openapi.document(app)
     return app
+
+
+def _settle_memory() -> None:
+    """What is there at the start stays: do not look at it again for every few requests."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(GARBAGE_LOOK_EVERY)
 
 
 def front(app: FastAPI) -> Front:

@@ -51,7 +51,7 @@ def serve(
         signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
         uvicorn.run(
             front(build(settings)), host=settings.host, port=settings.port, access_log=False, log_level="warning",
-            timeout_graceful_shutdown=8,
+            timeout_graceful_shutdown=8, proxy_headers=False,
         )  # fmt: skip
 
 

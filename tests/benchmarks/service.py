@@ -1,6 +1,7 @@
 """The service's speed as a ratio to a route that does nothing, in one run, interleaved."""
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,7 @@ class Setting(NamedTuple):
     connections: int = 64
 
 
+BATCH = 64
 LEARNER = {"name": "bench", "kind": "bandit", "features": {"kind": "dense", "context": 20, "action": 8}}
 LEARNER |= {"corruption": {"budget": 20.0}, "horizon": 1_000_000}
 
@@ -40,6 +42,35 @@ def _bodies(count: int = 50) -> list[dict[str, object]]:
         }
         for _ in range(count)
     ]
+
+
+class Taken(NamedTuple):
+    """One block: what the callers saw, and the server's CPU time for each call in µs."""
+
+    seen: Measured
+    cpu: float
+
+
+class Call(NamedTuple):
+    """One row of the table."""
+
+    server: "Noop | Server"
+    requests: Callable[[], Iterator[bytes]]
+    count: int
+    connections: int
+    per_call: int = 1  # decisions
+
+    def take(self) -> Taken:
+        requests = self.requests()  # which may have to prepare something on the server
+        before = _cpu_s(self.server.process.pid)
+        seen = run(self.server.port, requests, self.count, self.connections)
+        return Taken(seen, (_cpu_s(self.server.process.pid) - before) / self.count * 1e6)
+
+
+def _cpu_s(pid: int) -> float:
+    """The time a process has used, user and system (proc(5): fields 14 and 15 of stat)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Noop:
@@ -94,47 +125,51 @@ def report(setting: Setting) -> Iterator[str]:
 
 
 def _table(setting: Setting, noop: Noop, servers: dict[str, Server]) -> Iterator[str]:
+    calls = _calls(setting, noop, servers)
+    results: dict[str, list[Taken]] = {name: [] for name in calls}
+    for _ in range(setting.blocks):
+        for name, call in calls.items():
+            results[name].append(call.take())
+    rates = {name: median(t.seen.rate for t in taken) * calls[name].per_call for name, taken in results.items()}
+    yield from _rows(rates, results, calls)
+
+
+def _calls(setting: Setting, noop: Noop, servers: dict[str, Server]) -> dict[str, Call]:
     bodies = [json.dumps(body).encode() for body in _bodies()]
-    rewarders = {kind: Rewarder(server) for kind, server in servers.items()}
-    noop_reward = json.dumps({"decision_id": "r1", "value": 0.5}).encode()
-    batch = json.dumps({"decisions": _bodies(64)}).encode()
-
-    def decisions(path: str) -> Callable[[], Iterator[bytes]]:
-        return lambda: cycle([request_bytes(path, body) for body in bodies])
-
-    calls: dict[str, tuple[int, Callable[[], Iterator[bytes]], int]] = {
-        "no-op decide": (noop.port, decisions("/decide"), setting.requests),
-        "no-op reward": (noop.port, lambda: cycle([request_bytes("/reward", noop_reward)]), setting.requests),
+    batch = json.dumps({"decisions": _bodies(BATCH)}).encode()
+    reward = json.dumps({"decision_id": "r1", "value": 0.5}).encode()
+    path, count, connections = "/v1/learners/bench/decisions", setting.requests, setting.connections
+    calls = {
+        "no-op decide": Call(noop, lambda: cycle([request_bytes("/decide", b) for b in bodies]), count, connections),
+        "no-op reward": Call(noop, lambda: cycle([request_bytes("/reward", reward)]), count, connections),
     }
     for kind, server in servers.items():
-        path = "/v1/learners/bench/decisions"
-        calls[f"{kind} decide"] = (server.port, decisions(path), setting.requests)
-        calls[f"{kind} reward"] = (server.port, lambda k=kind: rewarders[k].prepare(setting.requests), setting.requests)
-        many = max(8, setting.requests // 64)
-        calls[f"{kind} decide ×64"] = (server.port, lambda p=path: cycle([request_bytes(p + "/batch", batch)]), many)
-    results: dict[str, list[Measured]] = {name: [] for name in calls}
-    for _ in range(setting.blocks):
-        for name, (port, requests, count) in calls.items():
-            results[name].append(run(port, requests(), count, setting.connections if "×64" not in name else 4))
-    rates = {name: median(m.rate for m in measured) for name, measured in results.items()}
-    yield from _rows(rates, results)
+        rewarder = Rewarder(server)
+        calls[f"{kind} decide"] = Call(
+            server, lambda: cycle([request_bytes(path, b) for b in bodies]), count, connections
+        )
+        calls[f"{kind} reward"] = Call(server, lambda r=rewarder: r.prepare(count), count, connections)
+        calls[f"{kind} decide ×{BATCH}"] = Call(
+            server, lambda: cycle([request_bytes(path + "/batch", batch)]), max(8, count // BATCH * 2), 4, BATCH
+        )
+    return calls
 
 
-def _rows(rates: dict[str, float], results: dict[str, list[Measured]]) -> Iterator[str]:
+def _rows(rates: dict[str, float], results: dict[str, list[Taken]], calls: dict[str, Call]) -> Iterator[str]:
     rows: list[list[object]] = []
     for name, rate in rates.items():
         ceiling = rates["no-op reward" if "reward" in name else "no-op decide"]
-        per = 64 if "×64" in name else 1
-        p50, p99 = (median(getattr(m, q) for m in results[name]) for q in ("p50", "p99"))
-        errors = sum(m.errors for m in results[name])
+        p50, p99 = (median(getattr(t.seen, q) for t in results[name]) for q in ("p50", "p99"))
+        cpu = median(t.cpu for t in results[name]) / calls[name].per_call
+        errors = sum(t.seen.errors for t in results[name])
         rows.append(
-            [name, f"{rate * per:,.0f}", f"×{rate * per / ceiling:.2f}", f"{p50:.1f}", f"{p99:.1f}", str(errors)]
+            [name, f"{rate:,.0f}", f"×{rate / ceiling:.2f}", f"{cpu:.0f}", f"{p50:.1f}", f"{p99:.1f}", str(errors)]
         )
-    yield table(["call", "per second", "against no-op", "p50 ms", "p99 ms", "errors"], rows)
+    yield table(["call", "per second", "against no-op", "CPU µs each", "p50 ms", "p99 ms", "errors"], rows)
     for kind, least in (("sqlite", 1.0), ("postgresql", 0.9)):
         ratio = rates[f"{kind} decide"] / rates["no-op decide"]
         yield f"\n{kind}: durable decide ×{ratio:.2f} of the no-op {verdict(f'≥ {least}', ratio >= least)}"
         reward = rates[f"{kind} reward"] / rates["no-op reward"]
         yield f"{kind}: reward ×{reward:.2f} of the no-op {verdict('≥ 1.0', reward >= 1.0)}"
-        gain = rates[f"{kind} decide ×64"] * 64 / rates[f"{kind} decide"]
-        yield f"{kind}: batches of 64 make ×{gain:.1f} the decisions of single calls {verdict('≥ 5', gain >= 5.0)}"
+        gain = rates[f"{kind} decide ×{BATCH}"] / rates[f"{kind} decide"]
+        yield f"{kind}: batches of {BATCH} make ×{gain:.1f} the decisions of single calls {verdict('≥ 5', gain >= 5.0)}"

@@ -13,11 +13,11 @@ import msgspec
 from holdfast.api.bodies import decode
 from holdfast.api.front import Call
 from holdfast.api.problems import document
-from holdfast.api.schemas import ActionBody, DecisionBody, DecisionsBody, EventBody, EventsBody, RewardBody, RewardsBody
+from holdfast.api.schemas import DecisionBody, DecisionsBody, EventBody, EventsBody, RewardBody, RewardsBody
 from holdfast.api.wire import Answer, read_body
 from holdfast.arrays import Array
 from holdfast.errors import HoldfastError, InvalidInput
-from holdfast.features import Candidate, Encoder
+from holdfast.features import Encoder
 from holdfast.features.limits import ID_LENGTH_MAX
 from holdfast.hosting.bring import Observation, Observe
 from holdfast.hosting.decide import Answered, Decide, Question, check_top
@@ -27,6 +27,7 @@ from holdfast.hosting.once import Once, Rendered
 from holdfast.hosting.operation import Operation
 
 SCOPE_MAX = 512
+NEVER_ASKED = b""  # an id of our own: no caller can have asked for it before
 
 _one_decision = msgspec.json.Decoder(DecisionBody)
 _many_decisions = msgspec.json.Decoder(DecisionsBody)
@@ -122,7 +123,7 @@ def _questions(encoder: Encoder, bodies: list[DecisionBody]) -> list[Question]:
     try:
         for body in bodies:
             check_top(body.top, len(body.actions))
-        phis = encoder.encode_all([(body.context, _candidates(body.actions)) for body in bodies])
+        phis = encoder.encode_all([(body.context, body.actions) for body in bodies])
     except InvalidInput:
         return [_question(encoder, body, f"/decisions/{index}") for index, body in enumerate(bodies)]
     return [_asked(body, phi) for body, phi in zip(bodies, phis, strict=True)]
@@ -131,20 +132,17 @@ def _questions(encoder: Encoder, bodies: list[DecisionBody]) -> list[Question]:
 def _question(encoder: Encoder, body: DecisionBody, place: str = "") -> Question:
     with _placed(place):
         check_top(body.top, len(body.actions))
-        phi = encoder.encode(body.context, _candidates(body.actions))
+        phi = encoder.encode(body.context, body.actions)
     return _asked(body, phi)
 
 
 def _asked(body: DecisionBody, phi: Array) -> Question:
     ids = [action.id for action in body.actions]
+    if body.decision_id is None:
+        return Question(new_id(), ids, phi, body.top, NEVER_ASKED, False)
     content = hashlib.sha256(phi.tobytes())
     content.update(_encode([ids, body.top]))
-    given = body.decision_id is not None
-    return Question(body.decision_id or new_id(), ids, phi, body.top, content.digest()[:16], given)
-
-
-def _candidates(actions: list[ActionBody]) -> list[Candidate]:
-    return [Candidate(action.id, action.features) for action in actions]
+    return Question(body.decision_id, ids, phi, body.top, content.digest()[:16], True)
 
 
 def _claims(bodies: list[RewardBody], caller: str) -> list[Claim]:
@@ -153,7 +151,7 @@ def _claims(bodies: list[RewardBody], caller: str) -> list[Claim]:
 
 def _observation(encoder: Encoder, event: EventBody, index: int, caller: str) -> Observation:
     with _placed(f"/events/{index}"):
-        phi = encoder.encode(event.context, _candidates(event.actions))
+        phi = encoder.encode(event.context, event.actions)
     chosen = next((i for i, action in enumerate(event.actions) if action.id == event.action_id), None)
     if chosen is None:
         raise InvalidInput(f"/events/{index}/action_id", "must be the id of one of the actions")

@@ -112,14 +112,14 @@ EXAMPLES: dict[type[BaseModel], dict[str, Any]] = {
 }
 
 
-class ActionBody(msgspec.Struct, forbid_unknown_fields=True):
+class ActionBody(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """A candidate."""
 
     id: str
     features: Any = None
 
 
-class DecisionBody(msgspec.Struct, forbid_unknown_fields=True):
+class DecisionBody(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """A decision to make."""
 
     actions: Annotated[list[ActionBody], msgspec.Meta(max_length=CANDIDATES_MAX)]
@@ -129,13 +129,13 @@ class DecisionBody(msgspec.Struct, forbid_unknown_fields=True):
     ranking: Literal["complete", "chosen"] = "complete"
 
 
-class DecisionsBody(msgspec.Struct, forbid_unknown_fields=True):
+class DecisionsBody(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """Several, all or nothing."""
 
     decisions: Annotated[list[DecisionBody], msgspec.Meta(min_length=1, max_length=BATCH_MAX)]
 
 
-class RewardBody(msgspec.Struct, forbid_unknown_fields=True):
+class RewardBody(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """A reward."""
 
     decision_id: Id
@@ -144,13 +144,13 @@ class RewardBody(msgspec.Struct, forbid_unknown_fields=True):
     source: Annotated[str, msgspec.Meta(max_length=ID_LENGTH_MAX, pattern=NO_NUL)] | None = None
 
 
-class RewardsBody(msgspec.Struct, forbid_unknown_fields=True):
+class RewardsBody(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """Several, learned in the order given."""
 
     rewards: Annotated[list[RewardBody], msgspec.Meta(min_length=1, max_length=BATCH_MAX)]
 
 
-class EventBody(msgspec.Struct, forbid_unknown_fields=True):
+class EventBody(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """Something that was shown and rewarded elsewhere."""
 
     actions: Annotated[list[ActionBody], msgspec.Meta(max_length=10_000)]
@@ -161,7 +161,7 @@ class EventBody(msgspec.Struct, forbid_unknown_fields=True):
     source: Annotated[str, msgspec.Meta(max_length=ID_LENGTH_MAX)] | None = None
 
 
-class EventsBody(msgspec.Struct, forbid_unknown_fields=True):
+class EventsBody(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """A warm start from old logs."""
 
     events: Annotated[list[EventBody], msgspec.Meta(min_length=1, max_length=BATCH_MAX)]

@@ -9,8 +9,17 @@ from holdfast.errors import InvalidInput
 from holdfast.features.limits import CANDIDATES_MAX, ID_LENGTH_MAX
 
 
-class Candidate(NamedTuple):
+class Described(Protocol):
     """One action: its id, a text, and whatever describes it. Both are a caller's, so both are checked."""
+
+    @property
+    def id(self) -> Any: ...
+    @property
+    def features(self) -> Any: ...
+
+
+class Candidate(NamedTuple):
+    """The plainest action."""
 
     id: Any
     features: Any = None
@@ -23,20 +32,23 @@ class Encoder(Protocol):
     def dimension(self) -> int:
         """The length of φ."""
 
-    def encode(self, context: Any, candidates: Sequence[Candidate]) -> Array:
+    def encode(self, context: Any, candidates: Sequence[Described]) -> Array:
         """`(K, dimension)`; raises `InvalidInput` with the place and the rule."""
 
-    def encode_all(self, requests: Sequence[tuple[Any, Sequence[Candidate]]]) -> list[Array]:
+    def encode_all(self, requests: Sequence[tuple[Any, Sequence[Described]]]) -> list[Array]:
         """`encode` of several contexts and their candidates; a refusal does not say which of them it is about."""
 
 
-def check_candidates(candidates: Sequence[Candidate]) -> None:
+def check_candidates(candidates: Sequence[Described]) -> None:
     """One to 10,000 candidates with distinct, non-empty ids."""
-    if not isinstance(candidates, list | tuple) or not all(isinstance(c, Candidate) for c in candidates):
+    if not isinstance(candidates, list | tuple):
         raise InvalidInput("/actions", "must be a list of candidates")
     if not 1 <= len(candidates) <= CANDIDATES_MAX:
         raise InvalidInput("/actions", f"must have 1 to {CANDIDATES_MAX} actions")
-    ids = [candidate.id for candidate in candidates]
+    try:
+        ids = [candidate.id for candidate in candidates]
+    except AttributeError:
+        raise InvalidInput("/actions", "must be a list of candidates") from None
     if not _are_texts(ids):
         index = next(i for i, name in enumerate(ids) if not _are_texts([name]))
         raise InvalidInput(f"/actions/{index}/id", f"must be a text of 1 to {ID_LENGTH_MAX} characters")

@@ -11,7 +11,7 @@ import numpy as np
 from holdfast.arrays import Array
 from holdfast.checks import demand, demand_choice, demand_texts, demand_whole
 from holdfast.errors import InvalidInput
-from holdfast.features.candidates import Candidate, check_candidates
+from holdfast.features.candidates import Described, check_candidates
 from holdfast.features.limits import DIMENSION_MAX, ID_LENGTH_MAX, STATES_MAX, VECTOR_LENGTH_MAX
 from holdfast.features.normalise import NORMALISATIONS, Normalisation, normalise
 from holdfast.features.numbers import are_small, checked_vector, rows_of
@@ -73,7 +73,7 @@ class Dense:
     def _index(self) -> dict[str, int]:
         return {name: index for index, name in enumerate(self.actions)}
 
-    def encode(self, context: Any, candidates: Sequence[Candidate]) -> Array:
+    def encode(self, context: Any, candidates: Sequence[Described]) -> Array:
         check_candidates(candidates)
         together = self._joined_at_once([(context, candidates)])
         if together is not None:
@@ -82,7 +82,7 @@ class Dense:
         phi = _JOINERS[self.joint](self, c, candidates)
         return phi if self.joint == "cell" else normalise(phi, self.normalise)
 
-    def encode_all(self, requests: Sequence[tuple[Any, Sequence[Candidate]]]) -> list[Array]:
+    def encode_all(self, requests: Sequence[tuple[Any, Sequence[Described]]]) -> list[Array]:
         for _, candidates in requests:
             check_candidates(candidates)
         together = self._joined_at_once(requests)
@@ -92,7 +92,7 @@ class Dense:
         ends = list(accumulate(len(candidates) for _, candidates in requests))
         return [phi[start:end] for start, end in pairwise([0, *ends])]
 
-    def _joined_at_once(self, requests: Sequence[tuple[Any, Sequence[Candidate]]]) -> Array | None:
+    def _joined_at_once(self, requests: Sequence[tuple[Any, Sequence[Described]]]) -> Array | None:
         """The rows of all requests, where joining is copying and nothing at all is wrong; None otherwise."""
         if self.joint not in ("concat", "action"):
             return None
@@ -109,7 +109,7 @@ class Dense:
         phi[:, self.context :] = actions
         return phi
 
-    def _vectors(self, candidates: Sequence[Candidate]) -> Array:
+    def _vectors(self, candidates: Sequence[Described]) -> Array:
         """The actions' own vectors, `(K, action)`."""
         rows = np.empty((len(candidates), self.action))
         for index, candidate in enumerate(candidates):
@@ -117,7 +117,7 @@ class Dense:
             rows[index] = checked_vector(values, self.action, f"/actions/{index}/features")
         return rows
 
-    def _numbers(self, candidates: Sequence[Candidate]) -> list[int]:
+    def _numbers(self, candidates: Sequence[Described]) -> list[int]:
         """The place of each candidate in the declared list."""
         for index, candidate in enumerate(candidates):
             if candidate.id not in self._index:
@@ -127,31 +127,31 @@ class Dense:
         return [self._index[candidate.id] for candidate in candidates]
 
 
-def _join_action(dense: Dense, c: Array, candidates: Sequence[Candidate]) -> Array:
+def _join_action(dense: Dense, c: Array, candidates: Sequence[Described]) -> Array:
     return dense._vectors(candidates)
 
 
-def _join_concat(dense: Dense, c: Array, candidates: Sequence[Candidate]) -> Array:
+def _join_concat(dense: Dense, c: Array, candidates: Sequence[Described]) -> Array:
     phi = np.empty((len(candidates), dense.dimension))
     phi[:, : dense.context] = c
     phi[:, dense.context :] = dense._vectors(candidates)
     return phi
 
 
-def _join_outer(dense: Dense, c: Array, candidates: Sequence[Candidate]) -> Array:
+def _join_outer(dense: Dense, c: Array, candidates: Sequence[Described]) -> Array:
     a = dense._vectors(candidates)
     crossed = (c[None, :, None] * a[:, None, :]).reshape(len(a), -1)
     return np.concatenate([crossed, np.broadcast_to(c, (len(a), len(c))), a], axis=1)
 
 
-def _join_disjoint(dense: Dense, c: Array, candidates: Sequence[Candidate]) -> Array:
+def _join_disjoint(dense: Dense, c: Array, candidates: Sequence[Described]) -> Array:
     block = c if dense.context else np.ones(1)
     phi = np.zeros((len(candidates), len(dense.actions), len(block)))
     phi[np.arange(len(candidates)), dense._numbers(candidates)] = block
     return phi.reshape(len(candidates), -1)
 
 
-def _join_cell(dense: Dense, c: Array, candidates: Sequence[Candidate]) -> Array:
+def _join_cell(dense: Dense, c: Array, candidates: Sequence[Described]) -> Array:
     state = c[0]
     if state != int(state) or not 0 <= state < dense.states:
         raise InvalidInput("/context/0", f"must be a whole number from 0 to {dense.states - 1}")

@@ -13,7 +13,7 @@ import numpy as np
 from holdfast.arrays import Array
 from holdfast.checks import demand, demand_choice, demand_texts, demand_whole, is_text
 from holdfast.errors import InvalidInput
-from holdfast.features.candidates import Candidate, check_candidates
+from holdfast.features.candidates import Described, check_candidates
 from holdfast.features.hashing import Hashes, hash_name, hash_pairs, scatter
 from holdfast.features.limits import (
     DIMENSION_MAX,
@@ -68,10 +68,10 @@ class Hashed:
             demand(len(pair) == 2, _INTERACTIONS_RULE)
         demand(len({tuple(pair) for pair in pairs}) == len(pairs), "interactions must be unique")
 
-    def encode_all(self, requests: Sequence[tuple[Any, Sequence[Candidate]]]) -> list[Array]:
+    def encode_all(self, requests: Sequence[tuple[Any, Sequence[Described]]]) -> list[Array]:
         return [self.encode(context, candidates) for context, candidates in requests]
 
-    def encode(self, context: Any, candidates: Sequence[Candidate]) -> Array:
+    def encode(self, context: Any, candidates: Sequence[Described]) -> Array:
         check_candidates(candidates)
         shared = list(read_tokens("context", context, "/context"))
         phi = np.empty((len(candidates), self.dimension))

@@ -105,17 +105,19 @@ class Bandit(Generic[State]):
     def _rank_all(self, mean: Array, bonus: Array, first_position: int) -> list[Decision]:
         """`rank` of each row of `mean` and `bonus` (n, K), where one action is to be shown."""
         score = np.minimum(mean + bonus, SCORE_MAX)  # eqn:confidence_set_mdp, as in `rank`
-        order = (-score).argsort(axis=1, kind="stable")
-        every = np.arange(len(score))
-        tied = (score[every, order[:, 0]] - score[every, order[:, 1]] <= ROUNDING).tolist()
+        order, tied = _order_all(score)
+        if tied.any():
+            by_key, still_tied = _order_all(_tie_key(bonus, score))
+            order = np.where(tied[:, None], by_key, order)
+            tied &= still_tied
         probability = np.zeros(score.shape)
-        probability[every, order[:, 0]] = 1.0
+        probability[np.arange(len(score)), order[:, 0]] = 1.0
         chosen = order[:, 0].tolist()
         return [
             self._decide_tied(mean[i], bonus[i], score[i], first_position + i, 1)
-            if tied[i]
+            if drawn
             else Decision(chosen[i], order[i], mean[i], bonus[i], score[i], probability[i])
-            for i in range(len(score))
+            for i, drawn in enumerate(tied.tolist())
         ]
 
     def rank(self, mean: Array, bonus: Array, position: int, top: int = 1) -> Decision:
@@ -186,6 +188,13 @@ def _greedy(order: npt.NDArray[np.intp], mean: Array, bonus: Array, score: Array
     probability = np.zeros(len(score))
     probability[chosen] = 1.0
     return Decision(chosen, order, mean, bonus, score, probability)
+
+
+def _order_all(key: Array) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+    """Each row from its best down, and whether its best is tied."""
+    order = (-key).argsort(axis=1, kind="stable")
+    best = np.take_along_axis(key, order[:, :2], axis=1)
+    return order, best[:, 0] - best[:, 1] <= ROUNDING
 
 
 def _tie_among_first(top: int, key: Array, order: npt.NDArray[np.intp]) -> bool:

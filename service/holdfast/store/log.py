@@ -4,6 +4,7 @@ Invariants
 1. Positions are handed out while the learner's row is locked: no gap, no reuse, commit order (P5).
 2. Reads inside a transaction see what it has buffered, so neighbours in one batch see each other.
 3. Nothing is sent to the database before `flush`; a refused operation has buffered nothing.
+4. Whatever is buffered comes with an event, so a transaction that moved no head has nothing to send.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, select
 
 from holdfast.store import idempotency
-from holdfast.store.bulk import bulk_of
+from holdfast.store.bulk import Changes, bulk_of
 from holdfast.store.idempotency import FirstAnswer
 from holdfast.store.tables import events, learners, waiting
 
@@ -49,7 +50,7 @@ class Transaction:
         self._bulk = bulk_of(connection)
         self._heads: dict[int, int] = {}
         self._new_events: list[tuple[Any, ...]] = []
-        self._new_waiting: list[tuple[Any, ...]] = []
+        self._new_waiting: dict[tuple[int, int], int] = {}
         self._settled: list[tuple[Any, ...]] = []
         self._found: dict[tuple[int, str], Found] = {}
         self._first_answers: dict[tuple[str, str], FirstAnswer] = {}
@@ -68,12 +69,13 @@ class Transaction:
 
     def wait(self, learner_id: int, event: Event, deadline: int) -> None:
         """Buffer that a decision waits for its reward."""
-        self._new_waiting.append((learner_id, event.position, deadline))
+        self._new_waiting[learner_id, event.position] = deadline
         self._found[learner_id, event.event_id] = Found(event, deadline)
 
     def settle(self, learner_id: int, event: Event) -> None:
         """Buffer that a decision waits no more."""
-        self._settled.append((learner_id, event.position))
+        if self._new_waiting.pop((learner_id, event.position), None) is None:
+            self._settled.append((learner_id, event.position))
         self._found[learner_id, event.event_id] = Found(event, None)
 
     def look_up(self, learner_id: int, event_ids: Iterable[str]) -> None:
@@ -104,14 +106,10 @@ class Transaction:
 
     def flush(self) -> None:
         """Send everything; the commit is the caller's."""
-        if self._new_events:
-            self._bulk.insert_events(self.connection, self._new_events)
-        if self._new_waiting:
-            self._bulk.insert_waiting(self.connection, self._new_waiting)
-        if self._settled:
-            self._bulk.delete_waiting(self.connection, self._settled)
-        for learner_id, head in self._heads.items():
-            self._bulk.set_head(self.connection, learner_id, head)
+        waiting = [(learner_id, position, deadline) for (learner_id, position), deadline in self._new_waiting.items()]
+        if self._heads:
+            changes = Changes(self._new_events, waiting, self._settled, list(self._heads.items()))
+            self._bulk.write(self.connection, changes)
         if self._new_answers:
             idempotency.remember_all(self.connection, self._new_answers, self._answered_at)
 
