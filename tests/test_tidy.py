@@ -19,17 +19,27 @@ MODULE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
 BANNED_WORDS = {"manager", "helper", "util", "utils", "handler", "processor", "base", "common", "misc"}
 
-PURE_STANDARD_LIBRARY = {"collections", "dataclasses", "functools", "hashlib", "itertools", "math", "struct", "typing"}
+PURE_STANDARD_LIBRARY = {
+    "array",
+    "collections",
+    "dataclasses",
+    "functools",
+    "hashlib",
+    "itertools",
+    "math",
+    "struct",
+    "typing",
+}
 GROUND = {"numpy", "holdfast.arrays", "holdfast.checks", "holdfast.errors"}
 PURE = {
     "holdfast/functions": GROUND | {"scipy", "holdfast.functions"},
-    "holdfast/features": GROUND | {"holdfast.features"},
+    "holdfast/features": GROUND | {"scipy", "holdfast.features"},
     "holdfast/learners": GROUND | {"scipy", "safetensors", "holdfast.functions", "holdfast.learners"},
 }
 SHELL = {
     "holdfast/store": {"sqlalchemy", "alembic", "holdfast.errors", "holdfast.store"},
     "holdfast/hosting": GROUND | {"msgspec"} | {f"holdfast.{p}" for p in ("learners", "features", "store", "hosting")},
-    "holdfast/api": {"fastapi", "starlette", "pydantic", "msgspec", "prometheus_client", "structlog"}
+    "holdfast/api": {"holdfast.arrays", "fastapi", "starlette", "pydantic", "msgspec", "prometheus_client", "structlog"}
     | {"holdfast.errors"}
     | {f"holdfast.{p}" for p in ("features", "hosting", "store", "api")},
 }

@@ -60,10 +60,11 @@ class Call(NamedTuple):
     connections: int
     per_call: int = 1  # decisions
 
-    def take(self) -> Taken:
+    def take(self, rate: float | None = None) -> Taken:
+        """One block, as fast as it goes or at a rate."""
         requests = self.requests()  # which may have to prepare something on the server
         before = _cpu_s(self.server.process.pid)
-        seen = run(self.server.port, requests, self.count, self.connections)
+        seen = run(self.server.port, requests, self.count, self.connections, rate)
         return Taken(seen, (_cpu_s(self.server.process.pid) - before) / self.count * 1e6)
 
 
@@ -132,6 +133,7 @@ def _table(setting: Setting, noop: Noop, servers: dict[str, Server]) -> Iterator
             results[name].append(call.take())
     rates = {name: median(t.seen.rate for t in taken) * calls[name].per_call for name, taken in results.items()}
     yield from _rows(rates, results, calls)
+    yield from _half_load(setting, rates, calls)
 
 
 def _calls(setting: Setting, noop: Noop, servers: dict[str, Server]) -> dict[str, Call]:
@@ -173,3 +175,19 @@ def _rows(rates: dict[str, float], results: dict[str, list[Taken]], calls: dict[
         yield f"{kind}: reward ×{reward:.2f} of the no-op {verdict('≥ 1.0', reward >= 1.0)}"
         gain = rates[f"{kind} decide ×{BATCH}"] / rates[f"{kind} decide"]
         yield f"{kind}: batches of {BATCH} make ×{gain:.1f} the decisions of single calls {verdict('≥ 5', gain >= 5.0)}"
+
+
+def _half_load(setting: Setting, rates: dict[str, float], calls: dict[str, Call]) -> Iterator[str]:
+    """Latency at the same rate for all: half of what the slowest of them can do. Counted from when a call was due."""
+    names = ["no-op decide", "sqlite decide", "postgresql decide"]
+    half = min(rates[name] for name in names) / 2
+    taken: dict[str, list[Measured]] = {name: [] for name in names}
+    for _ in range(setting.blocks):
+        for name in names:
+            taken[name].append(calls[name].take(half).seen)
+    p50, p99 = ({n: median(getattr(m, q) for m in taken[n]) for n in names} for q in ("p50", "p99"))
+    rows: list[list[object]] = [[n, f"{p50[n]:.2f}", f"{p99[n]:.2f}", f"×{p99[n] / p99[names[0]]:.2f}"] for n in names]
+    yield f"\nAt {half:,.0f} calls per second, half of what the slowest of the three can do:\n"
+    yield table(["call", "p50 ms", "p99 ms", "p99 against no-op"], rows)
+    worst = max(p99[name] / p99[names[0]] for name in names[1:])
+    yield f"\np99 at half load at most ×{worst:.2f} the no-op's {verdict('≤ 3', worst <= 3.0)}"

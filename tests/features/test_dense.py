@@ -1,3 +1,4 @@
+import math
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ from hypothesis import strategies as st
 
 from holdfast.errors import InvalidConfiguration, InvalidInput
 from holdfast.features import Candidate, Dense
+from holdfast.features.dense import Joint
 
 A, B = Candidate("a", [0.3]), Candidate("b", [-0.5])
 
@@ -137,3 +139,23 @@ def test_any_valid_numbers_end_in_the_unit_ball(context: list[float], action: li
         phi = Dense(context=3, action=2, joint=joint).encode(context, [Candidate("a", action)])
         assert np.isfinite(phi).all()
         assert np.linalg.norm(phi) <= 1.0 + 1e-12
+
+
+@pytest.mark.parametrize("joint", ["concat", "action", "outer"])
+@pytest.mark.parametrize("scale", [0.3, 3.0, 1e11, 1e12, 1.1e12, math.nan])
+def test_many_requests_at_once_are_encoded_as_one_by_one(joint: Joint, scale: float) -> None:
+    rng = np.random.default_rng(2)
+    dense = Dense(context=2, action=3, joint=joint)
+    requests = []
+    for count in (1, 4, 2):
+        context, vectors = rng.uniform(-1, 1, 2).tolist(), (scale * rng.choice([-1.0, 1.0], (count, 3))).tolist()
+        requests.append((context, [Candidate(f"a{i}", vector) for i, vector in enumerate(vectors)]))
+    try:
+        alone = [dense.encode(*request).tobytes() for request in requests]
+    except InvalidInput:
+        assert not scale <= 1e12
+        with pytest.raises(InvalidInput):
+            dense.encode_all(requests)
+    else:
+        assert scale <= 1e12
+        assert [phi.tobytes() for phi in dense.encode_all(requests)] == alone

@@ -200,3 +200,23 @@ def test_a_single_candidate_is_chosen() -> None:
     bandit = _bandit()
     decision = bandit.decide(bandit.init(), np.eye(4)[:1], 0)
     assert (decision.chosen, decision.probability.tolist()) == (0, [1.0])
+
+
+@pytest.mark.parametrize("floor", [0.0, 0.2])
+@pytest.mark.parametrize("learned", [0, 60])
+def test_many_decisions_at_once_are_those_made_one_by_one(floor: float, learned: int) -> None:
+    """Unlearned, everything ties; learned, some do; the counts of candidates and of shown actions may differ."""
+    bandit = build_bandit(BanditSpec(dimension=3, budget=3.0, exploration_floor=floor, seed=7))
+    rng = np.random.default_rng(1)
+    state = bandit.init()
+    for _ in range(learned):
+        state, _ = bandit.update(state, rng.uniform(-0.5, 0.5, 3), float(rng.random()))
+    for counts, tops in (([5] * 8, [1] * 8), ([1] * 4, [1] * 4), ([2, 5, 3, 5], [1, 2, 3, 1])):
+        options = [rng.uniform(-0.5, 0.5, (count, 3)).round(1) for count in counts]
+        together = bandit.decide_all(state, options, 11, tops)
+        for i, decision in enumerate(together):
+            alone = bandit.decide(state, options[i], 11 + i, tops[i])
+            assert decision.chosen == alone.chosen
+            assert decision.order.tolist() == alone.order.tolist()
+            assert decision.probability.tolist() == alone.probability.tolist()
+            assert np.allclose(decision.score, alone.score, rtol=0, atol=1e-13)

@@ -6,14 +6,14 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 
-class Chosen(Struct, forbid_unknown_fields=True):
+class Chosen(Struct, forbid_unknown_fields=True, gc=False):
     """The action to show."""
 
     id: str
     index: Annotated[int, Meta(description="Its place in the request, from 0.")]
 
 
-class Ranked(Struct, forbid_unknown_fields=True):
+class Ranked(Struct, forbid_unknown_fields=True, gc=False):
     """One candidate as the learner sees it."""
 
     id: str
@@ -23,7 +23,7 @@ class Ranked(Struct, forbid_unknown_fields=True):
     probability: Annotated[float, Meta(description="The probability with which it was chosen.")]
 
 
-class DecisionAnswer(Struct, forbid_unknown_fields=True):
+class DecisionAnswer(Struct, forbid_unknown_fields=True, gc=False):
     """A decision, durable."""
 
     decision_id: str

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from holdfast.api.answers import Chosen, DecisionAnswer, DecisionsAnswer, Ranked
 from holdfast.api.bodies import decode
 from holdfast.api.front import Call
 from holdfast.api.problems import document
@@ -55,7 +56,7 @@ async def decide_many(call: Call) -> Answer:
 
     def render(made: list[Answered]) -> tuple[int, Any]:
         answers = [_decision(answer, call.learner, body.ranking) for answer, body in zip(made, bodies, strict=True)]
-        return 201, {"decisions": answers}
+        return 201, DecisionsAnswer(answers)
 
     return await _answer(call, raw, operation, render)
 
@@ -168,21 +169,14 @@ def _placed(place: str) -> Iterator[None]:
         raise InvalidInput(place + problem.pointer, problem.rule) from None
 
 
-def _decision(answered: Answered, learner: str, ranking: str) -> dict[str, Any]:
+def _decision(answered: Answered, learner: str, ranking: str) -> DecisionAnswer:
     decision, ids = answered.decision, answered.ids
     order = decision.order.tolist() if ranking == "complete" else [decision.chosen]
     score, mean, bonus = decision.score.tolist(), decision.mean.tolist(), decision.bonus.tolist()
     probability = decision.probability.tolist()
-    return {
-        "decision_id": answered.decision_id,
-        "learner": learner,
-        "action": {"id": ids[decision.chosen], "index": decision.chosen},
-        "position": answered.position,
-        "ranking": [
-            {"id": ids[i], "score": score[i], "mean": mean[i], "bonus": bonus[i], "probability": probability[i]}
-            for i in order
-        ],
-    }
+    ranked = [Ranked(ids[i], score[i], mean[i], bonus[i], probability[i]) for i in order]
+    chosen = Chosen(ids[decision.chosen], decision.chosen)
+    return DecisionAnswer(answered.decision_id, learner, chosen, answered.position, ranked)
 
 
 def _verdict_or_problem(verdict: Verdict | HoldfastError, body: RewardBody) -> dict[str, Any]:

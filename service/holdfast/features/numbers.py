@@ -1,5 +1,6 @@
 """Numbers as callers send them: checked strictly, then float64."""
 
+from array import array
 from itertools import chain
 from typing import Any
 
@@ -29,13 +30,14 @@ def rows_of(lists: list[Any], length: int) -> Array | None:
     """Lists of numbers as one array `(n, length)`, their size not yet checked; None if anything at all is wrong."""
     if not all(type(values) is list and len(values) == length for values in lists):
         return None
-    if not set(map(type, chain.from_iterable(lists))) <= NUMBER_TYPES:
+    flat = list(chain.from_iterable(lists))
+    if not set(map(type, flat)) <= NUMBER_TYPES:
         return None
     try:
-        flat = np.fromiter(chain.from_iterable(lists), np.float64, len(lists) * length)
+        numbers = array("d", flat)  # reads a list of Python's floats in half the time that numpy needs
     except OverflowError:
         return None
-    return flat.reshape(len(lists), length)
+    return np.frombuffer(numbers).reshape(len(lists), length) if flat else np.empty((len(lists), 0))
 
 
 def are_small(values: Array) -> bool:

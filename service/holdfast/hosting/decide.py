@@ -129,8 +129,7 @@ def _decide_all(live: LiveLearner, transaction: Transaction, questions: Sequence
     for position, (question, decision) in enumerate(zip(questions, decisions, strict=True), first):
         payload = pack(_record(live, question, decision))
         event = Event(position, "decision", decision_event_id(question.decision_id), now, None, None, payload)
-        transaction.append(live.id, event)
-        transaction.wait(live.id, event, deadline)
+        transaction.append(live.id, event, deadline)
         answers.append(Answered(question.decision_id, question.ids, decision, position))
     live.position += len(questions)
     live.tally.decisions += len(questions)

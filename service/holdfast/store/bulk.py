@@ -5,11 +5,14 @@ SQLAlchemy's way of building them costs more than running them; everything else 
 
 import json
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import Connection, Row
 
 Rows = list[tuple[Any, ...]]
+
+ROWS_AT_ONCE = 16
 
 
 class Changes(NamedTuple):
@@ -39,13 +42,10 @@ class SQLite:
         FROM json_each(?) CROSS JOIN events e ON e.learner_id = ? AND e.event_id = json_each.value
         LEFT JOIN waiting w ON w.learner_id = e.learner_id AND w.position = e.position
     """
-    WRITE = (
-        "INSERT INTO events (learner_id, position, kind, event_id, at, source, about, payload) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        "INSERT INTO waiting (learner_id, position, deadline) VALUES (?, ?, ?)",
-        "DELETE FROM waiting WHERE learner_id = ? AND position = ?",
-        "UPDATE learners SET head = ?2 WHERE id = ?1",
-    )
+    INSERT_EVENTS = "INSERT INTO events (learner_id, position, kind, event_id, at, source, about, payload) VALUES {}"
+    INSERT_WAITING = "INSERT INTO waiting (learner_id, position, deadline) VALUES {}"
+    SETTLE = "DELETE FROM waiting WHERE learner_id = ? AND position = ?"
+    SET_HEAD = "UPDATE learners SET head = ?2 WHERE id = ?1"
 
     def lock(self, connection: Connection, learner_id: int) -> Row[Any] | None:
         return connection.exec_driver_sql(self.LOCK, (learner_id,)).first()
@@ -54,9 +54,27 @@ class SQLite:
         return connection.exec_driver_sql(self.FIND, (json.dumps(event_ids, ensure_ascii=False), learner_id))
 
     def write(self, connection: Connection, changes: Changes) -> None:
-        for statement, rows in zip(self.WRITE, changes, strict=True):
-            if rows:
-                connection.exec_driver_sql(statement, rows)
+        _insert(connection, self.INSERT_EVENTS, changes.events)
+        _insert(connection, self.INSERT_WAITING, changes.waiting)
+        if changes.settled:
+            connection.exec_driver_sql(self.SETTLE, changes.settled)
+        if changes.heads:
+            connection.exec_driver_sql(self.SET_HEAD, changes.heads)
+
+
+def _insert(connection: Connection, statement: str, rows: Rows) -> None:
+    """So many rows in one step, then the rest one by one: each step lets other threads in and waits to come back."""
+    at_once = len(rows) // ROWS_AT_ONCE * ROWS_AT_ONCE
+    for start in range(0, at_once, ROWS_AT_ONCE):
+        values = ", ".join([_places(rows[0])] * ROWS_AT_ONCE)
+        flat = tuple(chain.from_iterable(rows[start : start + ROWS_AT_ONCE]))
+        connection.exec_driver_sql(statement.format(values), flat)
+    if rest := rows[at_once:]:
+        connection.exec_driver_sql(statement.format(_places(rest[0])), rest)
+
+
+def _places(row: tuple[Any, ...]) -> str:
+    return f"({', '.join('?' * len(row))})"
 
 
 class PostgreSQL:

@@ -61,15 +61,12 @@ class Transaction:
         """Take the learner's row for this transaction: its head and description, or None if it is gone."""
         return self._bulk.lock(self.connection, learner_id)
 
-    def append(self, learner_id: int, event: Event) -> None:
-        """Buffer an event. The caller gives it the next position."""
+    def append(self, learner_id: int, event: Event, deadline: int | None = None) -> None:
+        """Buffer an event, which has the next position; a decision waits for its reward until its deadline."""
         self._heads[learner_id] = event.position
         self._new_events.append((learner_id, *event))
-        self._found[learner_id, event.event_id] = Found(event, None)
-
-    def wait(self, learner_id: int, event: Event, deadline: int) -> None:
-        """Buffer that a decision waits for its reward."""
-        self._new_waiting[learner_id, event.position] = deadline
+        if deadline is not None:
+            self._new_waiting[learner_id, event.position] = deadline
         self._found[learner_id, event.event_id] = Found(event, deadline)
 
     def settle(self, learner_id: int, event: Event) -> None:

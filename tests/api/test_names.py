@@ -1,0 +1,79 @@
+"""A body that says a name twice is never taken for one that does not, however it is written."""
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.api.bodies import decode
+from holdfast.api.names import says_each_name_once
+from holdfast.api.schemas import DecisionBody, DecisionsBody, EventsBody, RewardBody, RewardsBody
+from holdfast.errors import InvalidInput
+
+texts = st.text(st.sampled_from('ab:"\\é{},'), min_size=1, max_size=6)
+features = st.none() | st.lists(st.floats(-1, 1), max_size=3) | st.dictionaries(texts, texts | st.floats(-1, 1))
+members = {
+    "actions": st.lists(st.fixed_dictionaries({"id": texts}, optional={"features": features}), min_size=1, max_size=3),
+    "context": features,
+    "decision_id": texts,
+    "top": st.integers(1, 2),
+    "ranking": st.sampled_from(["complete", "chosen"]),
+}
+decisions = st.fixed_dictionaries(
+    {"actions": members["actions"]}, optional={k: v for k, v in members.items() if k != "actions"}
+)
+
+
+def written(members: list[tuple[str, Any]], spacing: str) -> bytes:
+    return ("{" + ", ".join(f"{json.dumps(k)}{spacing}:{json.dumps(v)}" for k, v in members) + "}").encode()
+
+
+@given(decisions, st.sampled_from(["", " "]))
+def test_a_body_without_repetition_is_accepted(body: dict[str, Any], spacing: str) -> None:
+    assert decode(msgspec.json.Decoder(DecisionBody), written(list(body.items()), spacing)).actions
+
+
+@given(decisions, st.data())
+def test_a_repeated_name_is_refused_wherever_it_stands(body: dict[str, Any], data: st.DataObject) -> None:
+    repeated = data.draw(st.sampled_from(sorted(body)))
+    said = [(repeated, data.draw(members[repeated])), *body.items()]
+    raw = written(data.draw(st.permutations(said)), data.draw(st.sampled_from(["", " "])))
+    decoded = msgspec.json.decode(raw, type=DecisionBody)
+    assert not says_each_name_once(raw, decoded)
+    with pytest.raises(InvalidInput, match="twice"):
+        decode(msgspec.json.Decoder(DecisionBody), raw)
+
+
+@pytest.mark.parametrize(
+    ("raw", "kind"),
+    [
+        ('{"actions": [{"id": "x:y", "id": "z"}]}', DecisionBody),
+        ('{"actions": [{"id": "a", "features": {"k": 1, "k": 2}}]}', DecisionBody),
+        ('{"actions": [{"id": "a"}], "context": {"n": {"k": ":", "k": 1}}}', DecisionBody),
+        ('{"decisions": [{"actions": [{"id": "a"}], "actions": [{"id": "b"}]}]}', DecisionsBody),
+        ('{"decision_id": "a", "value": 0.5, "value": 0.6}', RewardBody),
+        (
+            '{"rewards": [{"decision_id": "a", "value": 1}], "rewards": [{"decision_id": "b", "value": 1}]}',
+            RewardsBody,
+        ),
+        ('{"events": [{"actions": [{"id": "a"}], "action_id": "a", "value": 1, "value": 0}]}', EventsBody),
+    ],
+)
+def test_every_kind_of_body_is_looked_through(raw: str, kind: Any) -> None:
+    with pytest.raises(InvalidInput, match="twice"):
+        decode(msgspec.json.Decoder(kind), raw.encode())
+
+
+def test_a_plain_body_is_told_at_a_glance() -> None:
+    bodies = [
+        ({"actions": [{"id": "a:b", "features": [0.1]}], "context": [0.2], "decision_id": "d"}, DecisionBody),
+        ({"actions": [{"id": "a", "features": {"k:": "v", "n": {"m": 1}}}], "top": 2}, DecisionBody),
+        ({"decision_id": "a", "value": 0.5, "source": "http://x"}, RewardBody),
+        ({"events": [{"actions": [{"id": "a"}], "action_id": "a", "value": 1, "probability": 0.5}]}, EventsBody),
+    ]
+    for body, kind in bodies:
+        raw = json.dumps(body).encode()
+        assert says_each_name_once(raw, msgspec.json.decode(raw, type=kind)), body

@@ -1,0 +1,119 @@
+"""Operations that share a batch see each other's effects in the order in which they came."""
+
+from collections.abc import Iterator
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+
+from holdfast.errors import Conflict
+from holdfast.hosting.decide import Decide
+from holdfast.hosting.host import Job
+from holdfast.hosting.ids import new_id
+from holdfast.hosting.learn import Claim, Reward, Verdict
+from holdfast.hosting.once import Once, Rendered
+from holdfast.hosting.operation import Operation, runs_of_strangers
+from holdfast.store.database import Database
+from holdfast.store.log import due, events_after
+from tests.hosting.harness import Clock, Driver, driving
+
+
+@pytest.fixture
+def driver(database: Database) -> Iterator[Driver]:
+    with driving(database, Clock()) as driver:
+        driver.create()
+        yield driver
+
+
+def together(driver: Driver, *operations: Operation) -> list[Any]:
+    """Answers or problems of operations that go over in one piece."""
+    jobs = [Job(operation, Future()) for operation in operations]
+    driver.host.submit_all(jobs)
+    answers = [job.answer for job in jobs]
+    assert all(isinstance(answer, Future) for answer in answers)
+    return [answer.exception(10) or answer.result() for answer in answers if isinstance(answer, Future)]
+
+
+def keyed(operation: Operation, key: str, body: bytes = b"body") -> Once:
+    return Once(operation, "/path", key, body, lambda answer: Rendered(201, repr(answer[0].position).encode()))
+
+
+def test_the_same_decision_twice_in_one_batch_is_made_once(driver: Driver, database: Database) -> None:
+    one = Decide("home", [driver.ask("d1")])
+    (first,), (again,) = together(driver, one, one)
+    assert again.position == first.position == 1
+    with database.read() as connection:
+        assert len(events_after(connection, 1, 0)) == 1
+
+
+def test_the_same_decision_twice_in_one_operation_is_made_once(driver: Driver) -> None:
+    ((first, again),) = together(driver, Decide("home", [driver.ask("d1"), driver.ask("d1")]))
+    assert again.position == first.position == 1
+
+
+def test_one_id_with_two_contents_in_one_operation_is_a_conflict_and_decides_nothing(driver: Driver) -> None:
+    (problem,) = together(driver, Decide("home", [driver.ask("d1"), driver.ask("d1", seed=1)]))
+    assert isinstance(problem, Conflict)
+    assert driver.peek()[0] == 0
+
+
+def test_a_refused_neighbour_costs_the_others_nothing(driver: Driver) -> None:
+    driver.decide("d1")
+    refused = Decide("home", [driver.ask("d2"), driver.ask("d1", seed=1)])
+    before, problem, after = together(
+        driver, Decide("home", [driver.ask("d3")]), refused, Decide("home", [driver.ask("d4")])
+    )
+    assert isinstance(problem, Conflict)
+    assert (before[0].position, after[0].position) == (2, 3)
+
+
+def test_a_reward_in_the_same_batch_as_its_decision_is_learned_and_never_expires(
+    driver: Driver, database: Database
+) -> None:
+    _, (verdict,) = together(driver, Decide("home", [driver.ask("d1")]), Reward("home", [Claim("d1", 1.0, None, None)]))
+    assert isinstance(verdict, Verdict)
+    assert (verdict.outcome, verdict.position) == ("learned", 2)
+    with database.read() as connection:
+        assert due(connection, 1, 2**60) == []
+
+
+def test_a_key_used_twice_in_one_batch_is_answered_once(driver: Driver) -> None:
+    first, again, other = together(
+        driver,
+        keyed(Decide("home", [driver.ask(new_id(), given=False)]), "k1"),
+        keyed(Decide("home", [driver.ask(new_id(), given=False)]), "k1"),
+        keyed(Decide("home", [driver.ask(new_id(), given=False)]), "k1", b"another body"),
+    )
+    assert first == again == Rendered(201, b"1")
+    assert isinstance(other, Conflict)
+    assert driver.peek()[0] == 1
+
+
+def test_a_key_outlasts_the_host(driver: Driver, database: Database) -> None:
+    (first,) = together(driver, keyed(Decide("home", [driver.ask("d1")]), "k1"))
+    driver.stop()
+    with driving(database, Clock()) as later:
+        (again,) = together(later, keyed(Decide("home", [later.ask("d1")]), "k1"))
+    assert again == first
+
+
+def test_many_decisions_in_one_batch_rank_as_they_would_alone(driver: Driver) -> None:
+    for i in range(40):
+        driver.decide(f"w{i}", seed=i)
+        driver.reward(f"w{i}", (i % 7) / 7)
+    answers = together(driver, *(Decide("home", [driver.ask(f"d{i}", seed=i, top=1 + i % 2)]) for i in range(20)))
+    for i, (answered,) in enumerate(answers):
+        alone = driver.decide(f"alone{i}", seed=i, top=1 + i % 2)
+        assert answered.decision.order.tolist() == alone.decision.order.tolist()
+
+
+def test_runs_are_cut_where_a_name_comes_back() -> None:
+    runs = runs_of_strangers(["ab", "c", "bd", "e", "e"], list)
+    assert list(runs) == [["ab", "c"], ["bd", "e"], ["e"]]
+
+
+def test_ids_grow_with_time_and_do_not_repeat() -> None:
+    ids = [new_id() for _ in range(1_000)]
+    assert len(set(ids)) == 1_000
+    assert [name[:12] for name in ids] == sorted(name[:12] for name in ids)
+    assert all(len(name) == 32 and name[12] == "7" and name[16] in "89ab" for name in ids)
