@@ -55,12 +55,15 @@ class Gate:
     async def _key(self, key_id: str) -> Key | None:
         now = time.monotonic()
         known = self._seen.get(key_id)
-        if known is None or now - known[0] > REMEMBERED_S:
-            known = (now, await run_in_threadpool(self._read, key_id))
-            if len(self._seen) >= REMEMBERED_MAX:
-                self._seen.clear()
-            self._seen[key_id] = known
-        return known[1]
+        if known is not None and now - known[0] <= REMEMBERED_S:
+            return known[1]
+        if known is not None:
+            self._seen[key_id] = (now, known[1])  # one reads it again; the others use what is known
+        key = await run_in_threadpool(self._read, key_id)
+        if len(self._seen) >= REMEMBERED_MAX:
+            self._seen.clear()
+        self._seen[key_id] = (now, key)
+        return key
 
     def _read(self, key_id: str) -> Key | None:
         with self.database.read() as connection:

@@ -6,14 +6,17 @@ from typing import Any
 
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, DisconnectionError
 
 from holdfast.errors import InvalidConfiguration, StoreInUse
+from holdfast.store.deadline import ImpatientConnection
 
-STATEMENT_TIMEOUT_MS = 5_000
-LOCK_TIMEOUT_MS = 4_000
+STATEMENT_TIMEOUT_MS = 4_000  # the server's own: shorter than the silence after which it is hung up on
+LOCK_TIMEOUT_MS = 3_000
 IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000
-CONNECT_TIMEOUT_S = 3
+CONNECT_TIMEOUT_S = 2
+POOL_TIMEOUT_S = 5  # until one of the pool's connections is free
+TCP_LIMITS = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 5_000}
 SQLITE_BUSY_TIMEOUT_MS = 4_000
 SQLITE_CACHE_KIB = 65_536
 
@@ -40,7 +43,7 @@ def connect(url: URL) -> Engine:
 
 def _sqlite(url: URL) -> Engine:
     Path(str(url.database)).parent.mkdir(parents=True, exist_ok=True)
-    engine = create_engine(url, connect_args={"check_same_thread": False})
+    engine = create_engine(url, connect_args={"check_same_thread": False}, pool_timeout=POOL_TIMEOUT_S)
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, record: Any) -> None:
@@ -70,9 +73,19 @@ def _postgresql(url: URL) -> Engine:
         "synchronous_commit": "on",
     }
     options = " ".join(f"-c {name}={value}" for name, value in limits.items())
-    return create_engine(
-        url, connect_args={"options": options, "connect_timeout": CONNECT_TIMEOUT_S}, pool_pre_ping=True
-    )
+    connect_args = {"options": options, "connect_timeout": CONNECT_TIMEOUT_S, **TCP_LIMITS}
+    engine = create_engine(url, connect_args=connect_args, pool_timeout=POOL_TIMEOUT_S)
+
+    @event.listens_for(engine, "do_connect")
+    def dial(dialect: Any, record: Any, arguments: Any, parameters: Any) -> Any:
+        return ImpatientConnection.connect(*arguments, **parameters)
+
+    @event.listens_for(engine, "checkout")
+    def check(connection: Any, record: Any, proxy: Any) -> None:
+        if connection.is_hung_up():
+            raise DisconnectionError  # the pool tries another
+
+    return engine
 
 
 class SingleProcess:
