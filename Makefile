@@ -31,7 +31,8 @@ check: install
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# kill -9 under load, 100 times on each database, about eight minutes; exit code 1 if anything was lost.
+# kill -9 under load, 100 times on each database, then every other fault five times; about twelve minutes; exit code 1
+# if anything was lost.
 chaos: install
 	$(BIN)/python -m tests.chaos
 

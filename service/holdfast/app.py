@@ -2,7 +2,7 @@
 
 import gc
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import structlog
 from fastapi import FastAPI
@@ -38,7 +38,7 @@ def build(settings: Settings) -> FastAPI:
         alone = SingleProcess(url) if url.get_backend_name() == "sqlite" else None
         database = Database(connect(url))
         migrate(database.engine)
-        host = Host(database, log.warning)
+        host = Host(database, _warn)
         host.start()
         app.state.service = Service(database, host, Gate(database, settings.pepper.encode(), settings.auth == "off"))
         _settle_memory()
@@ -72,6 +72,12 @@ def _settle_memory() -> None:
 def front(app: FastAPI) -> Front:
     """The same application with its hot routes in front of it: what `serve` runs."""
     return Front(app, HOT_ROUTES)
+
+
+def _warn(event: str, **facts: object) -> None:
+    """A log on a full disk cannot be written to; whoever warns must live on."""
+    with suppress(OSError):
+        log.warning(event, **facts)
 
 
 HOT_ROUTES = {

@@ -47,6 +47,10 @@ class Server:
         self.process = subprocess.Popen(
             self.command, env=self.environment, cwd=ROOT, stdout=self.output, stderr=subprocess.STDOUT
         )
+        return self.wait_until_ready()
+
+    def wait_until_ready(self) -> "Server":
+        assert self.process is not None
         deadline = time.monotonic() + READY_WITHIN_S
         while time.monotonic() < deadline:
             try:

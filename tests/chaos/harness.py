@@ -97,10 +97,7 @@ class Chaos:
 
     def _new_load(self) -> Load:
         names = [f"generation-{len(self._loads)}-{number}" for number in range(LEARNERS)]
-        for name in names:
-            features = {"kind": "dense", "context": 2, "action": 1}
-            body = {"name": name, "kind": "bandit", "features": features, "reward": {"wait_s": WAIT_S}}
-            assert self._server.post("/v1/learners", body | {"corruption": {"budget": 5.0}}).status_code == 201
+        new_learners(self._server, names)
         return Load(self._seed, names)
 
     def _kill_and_restart(self) -> None:
@@ -113,6 +110,13 @@ class Chaos:
         for learner in load.learners:
             when = f"after kill {len(self._restarts_s)}"
             self._faults |= audit(self._server.http, learner, load.ledger, when)
+
+
+def new_learners(server: Server, names: list[str]) -> None:
+    for name in names:
+        features = {"kind": "dense", "context": 2, "action": 1}
+        body = {"name": name, "kind": "bandit", "features": features, "reward": {"wait_s": WAIT_S}}
+        assert server.post("/v1/learners", body | {"corruption": {"budget": 5.0}}).status_code == 201
 
 
 @contextmanager

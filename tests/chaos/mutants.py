@@ -9,6 +9,7 @@ import uuid
 from holdfast.hosting import host, learn, recover
 from holdfast.hosting.host import Host, Job
 from holdfast.hosting.live import LiveLearner
+from holdfast.store import learners as rows
 from holdfast.store.database import Connection
 from holdfast.store.log import CHUNK, Transaction, events_after
 
@@ -22,6 +23,9 @@ MUTANTS = {
     "snapshot_ahead_of_log": {"gap", "state mismatch"},
     "wrong_replay_order": {"state mismatch"},
 }
+
+# And what no kill can show, because memory dies with the process: it takes a commit that fails.
+MUTANTS_IN_TROUBLE = {"apply_then_commit": {"gap", "state mismatch"}}
 
 
 def save_often() -> None:
@@ -83,3 +87,16 @@ def wrong_replay_order() -> None:
 
     recover.catch_up = catch_up
     host.catch_up = catch_up
+
+
+def apply_then_commit() -> None:
+    """What a batch has taught stays in memory, even if its commit failed."""
+
+    def find(self: Host, connection: Connection, name: str) -> LiveLearner | None:
+        row = rows.find(connection, name)
+        if row is not None and name not in self._live:
+            self._live[name] = recover.revive(connection, row, self._warn)
+        return self._live.get(name)
+
+    Host._find = find
+    Host._forget = lambda self, batch: None

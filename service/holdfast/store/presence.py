@@ -6,6 +6,7 @@ from collections.abc import Callable
 from holdfast.errors import Unavailable
 
 LOOK_EVERY_S = 0.1
+CLOSE_WITHIN_S = 1.0
 
 
 class Presence:
@@ -16,6 +17,7 @@ class Presence:
         self._away = False
         self._changing = threading.Lock()
         self._closed = threading.Event()
+        self._lookout: threading.Thread | None = None
 
     def demand(self) -> None:
         if self._away:
@@ -27,10 +29,15 @@ class Presence:
             if self._away or self._closed.is_set():
                 return
             self._away = True
-        threading.Thread(target=self._look_out, name="holdfast-lookout", daemon=True).start()
+            self._lookout = threading.Thread(target=self._look_out, name="holdfast-lookout", daemon=True)
+            self._lookout.start()
 
     def close(self) -> None:
-        self._closed.set()
+        """Look no more; what the lookout has borrowed it gives back first, if it can."""
+        with self._changing:
+            self._closed.set()
+        if self._lookout is not None:
+            self._lookout.join(CLOSE_WITHIN_S)
 
     def _look_out(self) -> None:
         while not self._closed.is_set():

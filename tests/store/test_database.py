@@ -1,0 +1,78 @@
+"""A database that goes away and comes back, as the packages above see it."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from sqlalchemy import text
+
+from holdfast.errors import Unavailable
+from holdfast.store import deadline
+from holdfast.store.database import Connection, Database
+from holdfast.store.engine import connect
+from holdfast.store.presence import Presence
+from tests.databases import fresh_url
+
+BACK_WITHIN_S = 10.0
+
+
+@pytest.fixture
+def postgresql(tmp_path: Path) -> Iterator[Database]:
+    database = Database(connect(fresh_url("postgresql", tmp_path)))
+    yield database
+    database.close()
+
+
+def _backend(connection: Connection) -> int:
+    return int(connection.execute(text("SELECT pg_backend_pid()")).scalar_one())
+
+
+def test_a_connection_that_the_server_has_closed_is_replaced_before_it_is_used(postgresql: Database) -> None:
+    with postgresql.read() as connection:
+        backend = _backend(connection)
+    with psycopg.connect(postgresql.engine.url.set(drivername="postgresql").render_as_string(False)) as other:
+        other.execute("SELECT pg_terminate_backend(%s, 5000)", [backend])
+    with postgresql.write() as connection:
+        assert _backend(connection) != backend
+
+
+def test_a_server_that_says_nothing_is_hung_up_on(postgresql: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deadline, "SILENCE_MAX_S", 0.3)
+    with pytest.raises(Unavailable), postgresql.write() as connection:
+        connection.execute(text("SELECT pg_sleep(3)"))
+    assert isinstance(connection, Connection)
+    assert connection.invalidated or connection.closed
+
+
+def test_a_statement_that_answers_in_time_is_left_alone(postgresql: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is silence that counts, not how long a transaction takes."""
+    monkeypatch.setattr(deadline, "SILENCE_MAX_S", 1.0)
+    with postgresql.write() as connection:
+        before = _backend(connection)
+        for _ in range(6):
+            connection.execute(text("SELECT pg_sleep(0.25)"))
+        assert _backend(connection) == before
+
+
+def test_while_the_database_is_away_nobody_waits_and_one_thread_looks_out() -> None:
+    there, looked = threading.Event(), threading.Semaphore(0)
+
+    def answers() -> bool:
+        looked.release()
+        return there.is_set()
+
+    presence = Presence(answers)
+    presence.demand()
+    presence.lost()
+    presence.lost()
+    assert looked.acquire(timeout=BACK_WITHIN_S)
+    assert sum(thread.name == "holdfast-lookout" for thread in threading.enumerate()) == 1
+    with pytest.raises(Unavailable):
+        presence.demand()
+    there.set()
+    for thread in threading.enumerate():
+        if thread.name == "holdfast-lookout":
+            thread.join(BACK_WITHIN_S)
+    presence.demand()
