@@ -14,6 +14,7 @@ from holdfast.hosting.tell import tell, tell_decision
 from holdfast.store import learners, log
 
 LOG_PAGE_MAX = 500
+SAID_MAX = 500  # events about one decision, the first of them
 POSITION_MAX = 2**63 - 1  # what both databases can count to
 
 router = APIRouter(prefix="/v1/learners/{name}", tags=["looking inside"])
@@ -89,5 +90,5 @@ def decision(name: str, decision_id: str, service: ServiceDep) -> dict[str, Any]
         event = None if "\0" in decision_id else log.event_named(connection, row.id, f"d/{decision_id}")
         if event is None:
             raise NotFound("decision", "no such decision")
-        said = log.events_about(connection, row.id, event.position)
-    return tell_decision(event, said)
+        said = log.events_about(connection, row.id, [event.position])[event.position]
+    return tell_decision(event, said[:SAID_MAX])

@@ -22,15 +22,20 @@ class Expire(OneByOne):
             return 0
         rows = due(transaction.connection, live.id, now, EXPIRIES_PER_SWEEP)
         decisions = events_at(transaction.connection, live.id, [row.position for row in rows])
-        for row in rows:
-            expire(live, transaction, decisions[row.position], now)
+        expire(live, transaction, [decisions[row.position] for row in rows], now)
         return len(rows)
 
 
-def expire(live: LiveLearner, transaction: Transaction, decision: Event, now: int) -> None:
-    """Learn what is to be learned of a decision at the end of its wait, and log that it ended."""
+def expire(live: LiveLearner, transaction: Transaction, decisions: list[Event], now: int) -> None:
+    """Learn what is to be learned of each decision at the end of its wait, and log that it ended."""
+    said = events_about(transaction.connection, live.id, [decision.position for decision in decisions])
+    for decision in decisions:
+        _expire(live, transaction, decision, said[decision.position], now)
+
+
+def _expire(live: LiveLearner, transaction: Transaction, decision: Event, about: list[Event], now: int) -> None:
     record = unpack_decision(decision.payload)
-    rewards = _rewards(live, transaction, decision, record)
+    rewards = _rewards(live, record, about)
     phi = shown_features(record)
     weights = [live.learn(row, r) if r is not None else None for row, r in zip(phi, rewards, strict=True)]
     for reward in rewards:
@@ -43,15 +48,13 @@ def expire(live: LiveLearner, transaction: Transaction, decision: Event, now: in
     transaction.settle(live.id, decision)
 
 
-def _rewards(
-    live: LiveLearner, transaction: Transaction, decision: Event, record: DecisionRecord
-) -> list[float | None]:
+def _rewards(live: LiveLearner, record: DecisionRecord, about: list[Event]) -> list[float | None]:
     """For each shown action: what its rewards come to, or the default; None where nothing is to be learned."""
     if live.mode == "frozen":
         return [None] * len(record.shown)
     said: list[list[float]] = [[] for _ in record.shown]
     learned = [False] * len(record.shown)
-    for event in events_about(transaction.connection, live.id, decision.position):
+    for event in about:
         if event.kind == "reward":
             told = unpack_reward(event.payload)
             said[told.shown].append(told.value)

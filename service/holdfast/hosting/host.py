@@ -35,6 +35,7 @@ QUEUE_MAX = 4_096
 BATCH_MAX = 512
 SNAPSHOT_EVERY = 10_000  # events
 SWEEP_EVERY_S = 0.5
+SWEEP_FOR_S = 0.05  # while requests wait
 SWEEP_LEARNERS_MAX = 100
 
 
@@ -102,8 +103,8 @@ class Host:
             if batch:
                 self._serve(batch)
             if time.monotonic() >= next_sweep and not done:
-                next_sweep = time.monotonic() + SWEEP_EVERY_S
-                self._sweep()
+                there_is_more = self._sweep()
+                next_sweep = time.monotonic() + (0.0 if there_is_more else SWEEP_EVERY_S)
             if done:
                 self._save_all()
                 return
@@ -212,18 +213,23 @@ class Host:
         self._serve([Job(Expire(name), answer)])
         return 0 if answer.exception() is not None else int(answer.result())
 
-    def _sweep(self) -> None:
-        """Settle decisions whose wait has ended; forget answers to requests that nobody will repeat."""
+    def _sweep(self) -> bool:
+        """Settle decisions whose wait has ended, forget answers nobody will ask for; whether there is more to do."""
         try:
             with self._database.write() as connection:
                 idempotency.forget(connection, self._clock())
             with self._database.read() as connection:
                 names = overdue(connection, self._clock(), SWEEP_LEARNERS_MAX)
         except Unavailable:
-            return
+            return False
+        until = time.monotonic() + SWEEP_FOR_S
         for name in names:
-            while self._expire(name) == EXPIRIES_PER_SWEEP and not self._waiting:
-                pass
+            settled = EXPIRIES_PER_SWEEP
+            while settled == EXPIRIES_PER_SWEEP:
+                settled = self._expire(name)
+                if self._waiting and time.monotonic() >= until:
+                    return True
+        return False
 
 
 def _publish(batch: list[Job], answers: list[Any]) -> None:

@@ -71,7 +71,7 @@ def _judge(live: LiveLearner, transaction: Transaction, claim: Claim, now: int) 
         if earlier is not None:
             return earlier
     if found.deadline is not None and found.deadline <= now:
-        expire(live, transaction, found.event, now)
+        expire(live, transaction, [found.event], now)
         found = found._replace(deadline=None)
     outcome = _outcome(live, found, first_only)
     weight = live.learn(shown_features(record)[shown], reward) if outcome == "learned" else None

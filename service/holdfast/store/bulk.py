@@ -29,6 +29,7 @@ class Bulk(Protocol):
 
     def lock(self, connection: Connection, learner_id: int) -> Row[Any] | None: ...
     def find(self, connection: Connection, learner_id: int, event_ids: Sequence[str]) -> Iterable[Row[Any]]: ...
+    def said(self, connection: Connection, learner_id: int, positions: Sequence[int]) -> Iterable[Row[Any]]: ...
     def write(self, connection: Connection, changes: Changes) -> None: ...
 
 
@@ -42,6 +43,13 @@ class SQLite:
         FROM json_each(?) CROSS JOIN events e ON e.learner_id = ? AND e.event_id = json_each.value
         LEFT JOIN waiting w ON w.learner_id = e.learner_id AND w.position = e.position
     """
+    # Left to itself it walks over the learner's whole log instead.
+    SAID = """
+        SELECT e.position, e.kind, e.event_id, e.at, e.source, e.about, e.payload
+        FROM json_each(?) CROSS JOIN events e INDEXED BY ix_events_about
+        ON e.learner_id = ? AND e.about = json_each.value
+        ORDER BY e.position
+    """
     INSERT_EVENTS = "INSERT INTO events (learner_id, position, kind, event_id, at, source, about, payload) VALUES {}"
     INSERT_WAITING = "INSERT INTO waiting (learner_id, position, deadline) VALUES {}"
     SETTLE = "DELETE FROM waiting WHERE learner_id = ? AND position = ?"
@@ -52,6 +60,9 @@ class SQLite:
 
     def find(self, connection: Connection, learner_id: int, event_ids: Sequence[str]) -> Iterable[Row[Any]]:
         return connection.exec_driver_sql(self.FIND, (json.dumps(event_ids, ensure_ascii=False), learner_id))
+
+    def said(self, connection: Connection, learner_id: int, positions: Sequence[int]) -> Iterable[Row[Any]]:
+        return connection.exec_driver_sql(self.SAID, (json.dumps(positions), learner_id))
 
     def write(self, connection: Connection, changes: Changes) -> None:
         _insert(connection, self.INSERT_EVENTS, changes.events)
@@ -86,6 +97,10 @@ class PostgreSQL:
         FROM unnest(%s::text[]) wanted (id) JOIN events e ON e.learner_id = %s AND e.event_id = wanted.id
         LEFT JOIN waiting w ON w.learner_id = e.learner_id AND w.position = e.position
     """
+    SAID = """
+        SELECT position, kind, event_id, at, source, about, payload
+        FROM events WHERE learner_id = %s AND about = ANY(%s) ORDER BY position
+    """
     WRITE = """
         WITH told AS (
             INSERT INTO events (learner_id, position, kind, event_id, at, source, about, payload)
@@ -108,6 +123,9 @@ class PostgreSQL:
 
     def find(self, connection: Connection, learner_id: int, event_ids: Sequence[str]) -> Iterable[Row[Any]]:
         return connection.exec_driver_sql(self.FIND, (list(event_ids), learner_id))
+
+    def said(self, connection: Connection, learner_id: int, positions: Sequence[int]) -> Iterable[Row[Any]]:
+        return connection.exec_driver_sql(self.SAID, (learner_id, list(positions)))
 
     def write(self, connection: Connection, changes: Changes) -> None:
         columns = [column for rows, width in zip(changes, self.WIDTHS, strict=True) for column in _columns(rows, width)]

@@ -15,7 +15,8 @@ STATEMENT_TIMEOUT_MS = 4_000  # the server's own: shorter than the silence after
 LOCK_TIMEOUT_MS = 3_000
 IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000
 CONNECT_TIMEOUT_S = 2
-POOL_TIMEOUT_S = 5  # until one of the pool's connections is free
+# The connection that was used last is the one whose caches are warm; wait so long for one at most.
+POOL: dict[str, Any] = {"pool_use_lifo": True, "pool_timeout": 5}
 TCP_LIMITS = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 5_000}
 SQLITE_BUSY_TIMEOUT_MS = 4_000
 SQLITE_CACHE_KIB = 65_536
@@ -43,7 +44,7 @@ def connect(url: URL) -> Engine:
 
 def _sqlite(url: URL) -> Engine:
     Path(str(url.database)).parent.mkdir(parents=True, exist_ok=True)
-    engine = create_engine(url, connect_args={"check_same_thread": False}, pool_timeout=POOL_TIMEOUT_S)
+    engine = create_engine(url, connect_args={"check_same_thread": False}, **POOL)
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, record: Any) -> None:
@@ -74,7 +75,7 @@ def _postgresql(url: URL) -> Engine:
     }
     options = " ".join(f"-c {name}={value}" for name, value in limits.items())
     connect_args = {"options": options, "connect_timeout": CONNECT_TIMEOUT_S, **TCP_LIMITS}
-    engine = create_engine(url, connect_args=connect_args, pool_timeout=POOL_TIMEOUT_S)
+    engine = create_engine(url, connect_args=connect_args, **POOL)
 
     @event.listens_for(engine, "do_connect")
     def dial(dialect: Any, record: Any, arguments: Any, parameters: Any) -> Any:

@@ -10,7 +10,7 @@ Invariants
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, exists, select
 
 from holdfast.store import idempotency
 from holdfast.store.bulk import Changes, bulk_of
@@ -132,15 +132,13 @@ def events_at(connection: Connection, learner_id: int, positions: Sequence[int])
     return found
 
 
-def events_about(connection: Connection, learner_id: int, position: int) -> list[Event]:
-    """What was said of the decision at a position, in order."""
-    query = (
-        select(*_COLUMNS)
-        .where(events.c.learner_id == learner_id, events.c.about == position)
-        .order_by(events.c.position)
-        .limit(CHUNK)
-    )
-    return [Event(*row) for row in connection.execute(query)]
+def events_about(connection: Connection, learner_id: int, positions: Sequence[int]) -> dict[int, list[Event]]:
+    """What was said of the decisions at these positions, in order."""
+    said: dict[int, list[Event]] = {position: [] for position in positions}
+    for start in range(0, len(positions), CHUNK):
+        for row in bulk_of(connection).said(connection, learner_id, positions[start : start + CHUNK]):
+            said[row.about].append(Event(*tuple(row)))
+    return said
 
 
 def due(connection: Connection, learner_id: int, now: int, limit: int = CHUNK) -> list[Row[Any]]:
@@ -155,9 +153,9 @@ def due(connection: Connection, learner_id: int, now: int, limit: int = CHUNK) -
 
 
 def overdue(connection: Connection, now: int, limit: int) -> list[str]:
-    """The learners with a decision whose wait has ended."""
-    late = select(waiting.c.learner_id).where(waiting.c.deadline <= now)
-    return list(connection.execute(select(learners.c.name).where(learners.c.id.in_(late)).limit(limit)).scalars())
+    """The learners with a decision whose wait has ended; a paused one settles nothing."""
+    late = exists().where(waiting.c.learner_id == learners.c.id, waiting.c.deadline <= now)
+    return list(connection.execute(select(learners.c.name).where(late, ~learners.c.paused).limit(limit)).scalars())
 
 
 def event_named(connection: Connection, learner_id: int, event_id: str) -> Event | None:
