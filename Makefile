@@ -6,7 +6,7 @@ BIN := .venv/bin
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
-.PHONY: install serve test check chaos bench bench-record demo openapi lock clean
+.PHONY: install serve test check chaos bench bench-record bench-endurance demo openapi lock clean
 
 install: .venv/installed
 
@@ -42,6 +42,10 @@ bench: install
 # The same, written into BENCHMARKS.md and the README.
 bench-record: install
 	$(BIN)/python -m tests.benchmarks all --record
+
+# A million decisions through one host: memory, and recovery from snapshot and from the log; about five minutes.
+bench-endurance: install
+	$(BIN)/python -m tests.benchmarks endurance
 
 demo: install
 	$(BIN)/python -m tests.benchmarks demo

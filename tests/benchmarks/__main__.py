@@ -5,13 +5,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-from tests.benchmarks import demo, nonlinear, numerics, record, regret, service, speed
+from tests.benchmarks import demo, endurance, nonlinear, numerics, record, regret, service, speed
 
 Section = Callable[[bool], Iterator[str]]
 
 DEMO = "demo"
+ENDURANCE = "endurance"
+APART = (DEMO, ENDURANCE)  # not part of `all`
 SECTIONS: dict[str, Section] = {
     DEMO: lambda quick: demo.report(demo.Setting(400, 2, 3.0, 100) if quick else demo.Setting()),
+    ENDURANCE: lambda quick: endurance.report(endurance.Setting(3_000, 1_000, 1_000) if quick else endurance.Setting()),
     "speed": lambda quick: speed.report(speed.Setting((32,), (10,), 100) if quick else speed.Setting()),
     "service": lambda quick: service.report(service.Setting(200, 1, 8) if quick else service.Setting()),
     "numerics": lambda quick: numerics.report(numerics.Setting(5_000) if quick else numerics.Setting()),
@@ -22,12 +25,12 @@ SECTIONS: dict[str, Section] = {
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("section", choices=["all", *SECTIONS], help="all is everything but the demo")
+    parser.add_argument("section", choices=["all", *SECTIONS], help=f"all is everything but {' and '.join(APART)}")
     parser.add_argument("--quick", action="store_true", help="few rounds: shows that it runs, not what it says")
     parser.add_argument("--record", action="store_true", help="with all: write BENCHMARKS.md and the README's summary")
     arguments = parser.parse_args()
     everything = arguments.section == "all"
-    names = [name for name in SECTIONS if name != DEMO] if everything else [arguments.section]
+    names = [name for name in SECTIONS if name not in APART] if everything else [arguments.section]
     if arguments.record and (arguments.quick or not everything):
         parser.error("--record needs the whole of `all`")
     commit = record.checked_out() if arguments.record else ""
