@@ -9,7 +9,6 @@ import uuid
 from holdfast.hosting import host, learn, recover
 from holdfast.hosting.host import Host, Job
 from holdfast.hosting.live import LiveLearner
-from holdfast.store import learners as rows
 from holdfast.store.database import Connection
 from holdfast.store.log import CHUNK, Transaction, events_after
 
@@ -92,11 +91,11 @@ def wrong_replay_order() -> None:
 def apply_then_commit() -> None:
     """What a batch has taught stays in memory, even if its commit failed."""
 
-    def find(self: Host, connection: Connection, name: str) -> LiveLearner | None:
-        row = rows.find(connection, name)
-        if row is not None and name not in self._live:
-            self._live[name] = recover.revive(connection, row, self._warn)
-        return self._live.get(name)
+    def lock(self: Host, live: LiveLearner, transaction: Transaction) -> LiveLearner | None:
+        row = transaction.lock(live.id)
+        if row is not None and row.head > live.position:
+            recover.catch_up(transaction.connection, live)
+        return None if row is None else live
 
-    Host._find = find
+    Host._lock = lock
     Host._forget = lambda self, batch: None
