@@ -80,3 +80,58 @@ class AlgorithmOne:
 
     def in_sample(self, i: int, j: int) -> float:
         return sum((self.value(i, z) - self.value(j, z)) ** 2 / s2 for z, _, s2 in self.history)
+
+
+@dataclass
+class AlgorithmTwo:
+    """alg:ucb_nonlinear_mdp for linear functions, with its whole history and a fresh inverse for every step.
+
+    With `stationary`, the history of every step is the history of all.
+    """
+
+    ridge: float
+    alpha: float
+    beta: float
+    caps: list[float]  # cap_1 … cap_H
+    dimension: int
+    stationary: bool = False
+    history: list[list[tuple[Array, float, Array | None, float]]] = field(default_factory=list)  # z, r, x', σ²
+
+    def __post_init__(self) -> None:
+        self.length = len(self.caps)
+        self.history = [[] for _ in range(self.length)]
+        self.stage()
+
+    def of_step(self, h: int) -> list[tuple[Array, float, Array | None, float]]:
+        return self.history[0 if self.stationary else h - 1]
+
+    def stage(self) -> None:
+        """Lines 4 to 8: f^h for h = H … 1, from every transition seen."""
+        self.fits: dict[int, tuple[Array, Array]] = {}
+        for h in range(self.length, 0, -1):
+            information, moment = self.ridge * np.eye(self.dimension), np.zeros(self.dimension)
+            for z, reward, following, sigma_squared in self.of_step(h):
+                y = reward + (0.0 if following is None else self.value(h + 1, following))
+                information += np.outer(z, z) / sigma_squared
+                moment += z * y / sigma_squared
+            inverse = np.linalg.inv(information)
+            self.fits[h] = inverse, inverse @ moment
+
+    def value(self, h: int, options: Array) -> float:
+        """max over the candidates of f^h = clip(f̂ + βb, 0, cap_h); f^{H+1} = 0."""
+        if h > self.length:
+            return 0.0
+        inverse, theta = self.fits[h]
+        return max(
+            min(self.caps[h - 1], max(0.0, float(z @ theta + self.beta * np.sqrt(z @ inverse @ z)))) for z in options
+        )
+
+    def learn(self, h: int, z: Array, reward: float, following: Array | None) -> float:
+        """Line 11. Returns σ²."""
+        information = self.ridge * np.eye(self.dimension)
+        for past, _, _, past_sigma_squared in self.of_step(h):
+            information += np.outer(past, past) / past_sigma_squared
+        width = float(np.sqrt(z @ np.linalg.inv(information) @ z))
+        sigma_squared = max(1.0, width / self.alpha)
+        self.of_step(h).append((z, reward, following, sigma_squared))
+        return sigma_squared

@@ -156,6 +156,7 @@ def test_the_tests_mirror_the_source() -> None:
         "features/numbers.py": "test_dense and test_hashed",
         "functions/points.py": "test_bandit, on every class",
         "learners/weighting.py": "its doctest and test_bandit",
+        "learners/ranking.py": "test_bandit and mdp/test_learner",
         "learners/reward.py": "its doctest and tests/hosting",
     }
     for layer in PURE:

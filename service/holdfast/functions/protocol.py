@@ -90,3 +90,19 @@ class FunctionClass(Protocol[State]):
 
     def log_covering(self, gamma: float) -> float:
         """ln N(γ, 𝓕), for the radius of th:bandit."""
+
+
+class Refittable(FunctionClass[State], Protocol[State]):
+    """A class linear in its parameters, f = θᵀψ, whose fit can be computed anew when the targets change.
+
+    The regressions of an episode need it: their targets contain values that are learned at the same time.
+    """
+
+    def coordinates(self, state: State, x: Array) -> Array:
+        """ψ: `(n, d)` → `(n, m)`, or `(d,)` → `(m,)`, with m the number of parameters."""
+
+    def solve(self, state: State, moments: Array) -> Array:
+        """Λ⁻¹v for each row v of `(k, m)`, or for one `(m,)`; with v = Σ ψy/σ² it is the weighted fit."""
+
+    def predict(self, state: State, thetas: Array, x: Array) -> tuple[Array, Array]:
+        """`(n, d)` points under k fits θ `(k, m)` → θᵀψ `(n, k)`, and b `(n,)`, which they share."""

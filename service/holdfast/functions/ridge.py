@@ -120,6 +120,17 @@ class RidgeOnFeatures:
         log_det += fold(root, theta, whitened, squared, y - mean, weight)
         return RidgeState(basis, root, theta, log_det), Seen(mean, width, weight)
 
+    def coordinates(self, state: RidgeState, x: Array) -> Array:
+        return self.lift(state.basis, x)
+
+    def solve(self, state: RidgeState, moments: Array) -> Array:
+        solved: Array = moments.dot(state.root).dot(state.root.T)
+        return solved
+
+    def predict(self, state: RidgeState, thetas: Array, x: Array) -> tuple[Array, Array]:
+        psi = self.lift(state.basis, x)
+        return psi.dot(thetas.T), widths(state.root, psi)
+
     def confine(self, state: RidgeState, beta: float) -> RidgeState:
         return state
 

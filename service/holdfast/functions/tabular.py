@@ -81,6 +81,18 @@ class Tabular:
         theta[cell] = mean + gain * (weight * (y - mean) / growth)
         return TableState(root, theta, log_det + math.log(growth)), Seen(mean, width, weight)
 
+    def coordinates(self, state: TableState, x: Array) -> Array:
+        psi = np.zeros((*x.shape[:-1], self.cells))
+        np.put_along_axis(psi, x.astype(np.int64), 1.0, axis=-1)
+        return psi
+
+    def solve(self, state: TableState, moments: Array) -> Array:
+        return moments * state.root**2
+
+    def predict(self, state: TableState, thetas: Array, x: Array) -> tuple[Array, Array]:
+        cells = x[:, 0].astype(np.int64)
+        return thetas[:, cells].T, state.root[cells]
+
     def confine(self, state: TableState, beta: float) -> TableState:
         return state
 

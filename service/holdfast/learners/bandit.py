@@ -15,18 +15,17 @@ from itertools import accumulate
 from typing import Any, Generic, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from holdfast.arrays import Array
 from holdfast.errors import DamagedState, InvalidInput, MismatchedState
 from holdfast.functions.protocol import FunctionClass, State
+from holdfast.learners import ranking
 from holdfast.learners.noise import EstimatedNoise, GivenNoise, NoiseState
 from holdfast.learners.radius import Radius
+from holdfast.learners.ranking import Decision, Draw
 from holdfast.learners.weighting import weigh_with
 
 SCORE_MAX = 1.0  # rewards are scaled to [0, 1], so no function of the class is worth more
-ROUNDING_DIGITS = 12
-ROUNDING = 10.0**-ROUNDING_DIGITS  # candidates closer than this differ by the order of additions, not by evidence
 
 
 class BanditState(NamedTuple):
@@ -38,20 +37,6 @@ class BanditState(NamedTuple):
     potential: float  # Σ D², the eluder potential so far
     alpha: float
     beta: float
-
-
-class Decision(NamedTuple):
-    """The full ranking. All arrays are in the order of the candidates given.
-
-    `order` lists them as they are to be shown: the chosen one, then the others from the best score down.
-    """
-
-    chosen: int
-    order: npt.NDArray[np.intp]
-    mean: Array
-    bonus: Array
-    score: Array
-    probability: Array
 
 
 class Info(NamedTuple):
@@ -95,44 +80,23 @@ class Bandit(Generic[State]):
         counts = [len(rows) for rows in options]
         if min(counts) == max(counts) > 1 and set(tops) == {1} and not self.exploration_floor:
             shape = (len(options), counts[0])
-            return self._rank_all(mean.reshape(shape), bonus.reshape(shape), first_position)
+            return ranking.rank_all(
+                mean.reshape(shape), bonus.reshape(shape), SCORE_MAX, Draw(self.seed, first_position)
+            )
         starts = [end - count for end, count in zip(accumulate(counts), counts, strict=True)]
         return [
             self.rank(mean[start : start + count], bonus[start : start + count], first_position + i, top)
             for i, (start, count, top) in enumerate(zip(starts, counts, tops, strict=True))
         ]
 
-    def _rank_all(self, mean: Array, bonus: Array, first_position: int) -> list[Decision]:
-        """`rank` of each row of `mean` and `bonus` (n, K), where one action is to be shown."""
-        score = np.minimum(mean + bonus, SCORE_MAX)  # eqn:confidence_set_mdp, as in `rank`
-        order, tied = _order_all(score)
-        if tied.any():
-            by_key, still_tied = _order_all(_tie_key(bonus, score))
-            order = np.where(tied[:, None], by_key, order)
-            tied &= still_tied
-        probability = np.zeros(score.shape)
-        probability[np.arange(len(score)), order[:, 0]] = 1.0
-        chosen = order[:, 0].tolist()
-        return [
-            self._decide_tied(mean[i], bonus[i], score[i], first_position + i, 1)
-            if drawn
-            else Decision(chosen[i], order[i], mean[i], bonus[i], score[i], probability[i])
-            for i, drawn in enumerate(tied.tolist())
-        ]
-
     def rank(self, mean: Array, bonus: Array, position: int, top: int = 1) -> Decision:
         """The decision that follows from means and bonuses alone: what a log needs to keep to give it again."""
-        if not isinstance(position, int) or position < 0:
-            raise InvalidInput("/position", "must be a whole number, 0 or more")
-        score = np.minimum(mean + bonus, SCORE_MAX)  # eqn:confidence_set_mdp: 1 ∧ (f̂ + βb)
-        order = (-score).argsort(kind="stable")
-        if self.exploration_floor or _tie_among_first(top, score, order):
-            return self._decide_tied(mean, bonus, score, position, top)
-        return _greedy(order, mean, bonus, score)
+        draw = Draw(self.seed, position, self.exploration_floor)
+        return ranking.rank(mean, bonus, SCORE_MAX, draw, top)
 
     def update(self, state: BanditState, phi: Array, reward: float, donate: bool = False) -> tuple[BanditState, Info]:
         """Learn that `phi` (d,) earned `reward` in [0, 1]. With `donate` the old arrays may be overwritten."""
-        reward = _checked(reward)
+        reward = checked_reward(reward)
         self.function.check(phi)
         weigh = weigh_with(state.alpha)
         function, (mean, width, weight) = self.function.observe(state.function, phi, reward, weigh, donate)
@@ -155,25 +119,8 @@ class Bandit(Generic[State]):
         if not reached or not self.function.is_sound(state.function):
             raise DamagedState("the state holds numbers that no learner reaches")
 
-    def _decide_tied(self, mean: Array, bonus: Array, score: Array, position: int, top: int) -> Decision:
-        """At the cap the larger bonus goes first, then the seeded generator; the floor mixes in a uniform choice."""
-        key = _tie_key(bonus, score)
-        order = (-key).argsort(kind="stable")
-        if not self.exploration_floor and not _tie_among_first(top, key, order):
-            return _greedy(order, mean, bonus, score)
-        rng = np.random.default_rng((self.seed, position))
-        order = np.lexsort((rng.random(len(key)), -key))
-        if not self.exploration_floor:
-            return _greedy(order, mean, bonus, score)
-        tied = key == key[order[0]]
-        probability = np.where(tied, (1.0 - self.exploration_floor) / tied.sum(), 0.0)
-        probability += self.exploration_floor / len(key)
-        if rng.random() < self.exploration_floor:
-            order = _moved_to_front(order, int(rng.integers(len(key))))
-        return Decision(int(order[0]), order, mean, bonus, score, probability)
 
-
-def _checked(reward: Any) -> float:
+def checked_reward(reward: Any) -> float:
     """The reward as a Python float in [0, 1], the only kind of number the state may ever see."""
     if type(reward) is bool or not isinstance(reward, int | float | np.integer | np.floating):
         raise InvalidInput("/value", "must be a number")
@@ -181,32 +128,3 @@ def _checked(reward: Any) -> float:
     if not 0.0 <= value <= 1.0:  # true for NaN too
         raise InvalidInput("/value", "must be scaled to [0, 1]")
     return value
-
-
-def _greedy(order: npt.NDArray[np.intp], mean: Array, bonus: Array, score: Array) -> Decision:
-    chosen = int(order[0])
-    probability = np.zeros(len(score))
-    probability[chosen] = 1.0
-    return Decision(chosen, order, mean, bonus, score, probability)
-
-
-def _order_all(key: Array) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
-    """Each row from its best down, and whether its best is tied."""
-    order = (-key).argsort(axis=1, kind="stable")
-    best = np.take_along_axis(key, order[:, :2], axis=1)
-    return order, best[:, 0] - best[:, 1] <= ROUNDING
-
-
-def _tie_among_first(top: int, key: Array, order: npt.NDArray[np.intp]) -> bool:
-    """Whether who is among the first `top`, or in which order, hangs on a tie."""
-    return any(key[order[i]] - key[order[i + 1]] <= ROUNDING for i in range(min(top, len(order) - 1)))
-
-
-def _tie_key(bonus: Array, score: Array) -> Array:
-    """What to rank by when scores tie, the normal case early on: equal where only rounding differs."""
-    key: Array = np.where(score >= SCORE_MAX - ROUNDING, SCORE_MAX + bonus, score)
-    return key.round(ROUNDING_DIGITS)
-
-
-def _moved_to_front(order: npt.NDArray[np.intp], index: int) -> npt.NDArray[np.intp]:
-    return np.concatenate([[index], order[order != index]])

@@ -12,7 +12,8 @@ import numpy as np
 
 from holdfast.arrays import Array
 from holdfast.checks import demand_choice
-from holdfast.learners.bandit import Bandit, BanditState, Decision, Info
+from holdfast.learners.bandit import Bandit, BanditState, Info
+from holdfast.learners.ranking import Decision
 
 Mode = Literal["online", "shadow", "frozen"]
 MODES = ("online", "shadow", "frozen")

@@ -1,0 +1,22 @@
+"""CR-LSVI-UCB: learners for sessions, as a fold over episodes and plans."""
+
+from holdfast.learners.mdp.catalogue import MdpSpec, build_mdp
+from holdfast.learners.mdp.learner import Mdp, MdpState, Transition, snapshot
+from holdfast.learners.mdp.planning import Plan, adopt, is_due, refreshed, replan
+from holdfast.learners.mdp.refold import is_outgrown, refold
+
+__all__ = [
+    "Mdp",
+    "MdpSpec",
+    "MdpState",
+    "Plan",
+    "Transition",
+    "adopt",
+    "build_mdp",
+    "is_due",
+    "is_outgrown",
+    "refold",
+    "refreshed",
+    "replan",
+    "snapshot",
+]
