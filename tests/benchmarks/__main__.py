@@ -5,7 +5,18 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-from tests.benchmarks import demo, endurance, nonlinear, numerics, record, regret, service, speed
+from tests.benchmarks import (
+    demo,
+    endurance,
+    nonlinear,
+    numerics,
+    record,
+    regret,
+    service,
+    sessions,
+    sessions_cost,
+    speed,
+)
 
 Section = Callable[[bool], Iterator[str]]
 
@@ -20,6 +31,9 @@ SECTIONS: dict[str, Section] = {
     "numerics": lambda quick: numerics.report(numerics.Setting(5_000) if quick else numerics.Setting()),
     "nonlinear": lambda quick: nonlinear.report(nonlinear.Setting(300, 2, 200, 400) if quick else nonlinear.Setting()),
     "regret": lambda quick: regret.report(regret.Setting(500, 2, 5.0, 200) if quick else regret.Setting()),
+    "sessions": lambda quick: sessions.report(
+        sessions.Setting(2, 0.02, sessions_cost.Setting(200, 60, 2)) if quick else sessions.Setting()
+    ),
 }
 
 

@@ -8,8 +8,14 @@ import pytest
 from tests.benchmarks import __main__ as benchmarks
 from tests.benchmarks.adversaries import ATTACKS, Adversary
 from tests.benchmarks.environments import Environment, FixedCatalogue, FreshContexts, Smooth
+from tests.benchmarks.mdps import END, PROBLEMS
 from tests.benchmarks.regret import Cell, Setting, play, run_once
 from tests.benchmarks.rivals import PLAYERS
+from tests.benchmarks.saboteurs import ATTACKS as SESSION_ATTACKS
+from tests.benchmarks.saboteurs import Happened
+from tests.benchmarks.sessions import Cell as SessionCell
+from tests.benchmarks.sessions import run_once as run_sessions_once
+from tests.benchmarks.sessions_players import PLAYERS as SESSION_PLAYERS
 
 
 @pytest.mark.parametrize("section", benchmarks.SECTIONS)
@@ -64,3 +70,42 @@ def test_the_same_seed_gives_the_same_regret_to_the_digit(player: str) -> None:
 def test_regret_is_never_negative() -> None:
     regret = play(PLAYERS["insured"](10, 2.0, 1), FixedCatalogue(1), Adversary(ATTACKS["flip"], 2.0), 100, 1)
     assert (np.diff(regret) >= 0.0).all()
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_every_session_problem_is_an_mdp_in_which_an_episode_earns_at_most_1(name: str) -> None:
+    problem = PROBLEMS[name](3)
+    assert (problem.kernels >= 0.0).all()
+    assert (problem.kernels.sum(axis=2) <= 1.0 + 1e-12).all()
+    assert (problem.rewards >= 0.0).all()
+    assert (problem.rewards <= problem.step_max + 1e-12).all()
+    assert 0.0 < problem.span < 1.0
+    assert problem.best.max() <= 1.0
+    if name not in ("river swim", "deep sea", "combination lock"):
+        assert (np.linalg.norm(problem.features, axis=2) <= 1.0 + 1e-12).all()
+
+
+@pytest.mark.parametrize("attack", SESSION_ATTACKS)
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_no_saboteur_overspends(name: str, attack: str) -> None:
+    problem, budget, spent = PROBLEMS[name](3), 4.0, 0.0
+    saboteur, rng = SESSION_ATTACKS[attack](problem, budget), np.random.default_rng(0)
+    for t in range(300):
+        x = problem.begin(rng)
+        for h in range(1, problem.length + 1):
+            action = int(rng.integers(problem.rewards.shape[1]))
+            honest = Happened(h, x, action, *problem.step(rng, x, action))
+            told = saboteur.tell(honest, t) or honest
+            spent += abs(told.reward - honest.reward) + float(told.following != honest.following)
+            assert 0.0 <= told.reward <= problem.step_max
+            x = told.following
+            if x == END:
+                break
+    assert spent <= budget + 1e-9
+    assert (spent > 0.0) == (attack not in ("clean", "withheld"))
+
+
+@pytest.mark.parametrize("player", SESSION_PLAYERS)
+def test_the_same_seed_gives_the_same_sessions_to_the_digit(player: str) -> None:
+    job = (SessionCell("recommender", "unsure steps", player), 4, 0.03)
+    assert run_sessions_once(job) == run_sessions_once(job)

@@ -8,6 +8,7 @@ from holdfast.functions.linear import Linear
 from holdfast.functions.logistic import Logistic
 from holdfast.functions.protocol import FunctionClass, Seen, Weigh
 from holdfast.functions.quadratic import Quadratic
+from holdfast.functions.stable import StableKernel
 from holdfast.functions.tabular import Tabular
 
 CLASSES = {
@@ -31,6 +32,7 @@ __all__ = [
     "Logistic",
     "Quadratic",
     "Seen",
+    "StableKernel",
     "Tabular",
     "Weigh",
 ]

@@ -130,6 +130,30 @@ class KernelRidge:
             state.leftover[view.likeness[0].argmax()] += weight * novelty
         return self._absorb(state, psi, y, weight), Seen(mean, width, weight)
 
+    def coordinates(self, state: CoreSetState, x: Array) -> Array:
+        view = self._view(state, np.atleast_2d(x))
+        psi = np.zeros((len(view.psi), self.core_size))
+        psi[:, : state.size] = view.psi
+        return psi.reshape(*x.shape[:-1], self.core_size)
+
+    def solve(self, state: CoreSetState, moments: Array) -> Array:
+        solved: Array = moments.dot(state.root).dot(state.root.T)
+        return solved
+
+    def predict(self, state: CoreSetState, thetas: Array, x: Array) -> tuple[Array, Array]:
+        view = self._view(state, x)
+        return view.psi.dot(thetas[:, : state.size].T), np.sqrt(self._widths_squared(state, view))
+
+    def axes(self, before: CoreSetState, after: CoreSetState) -> Array | None:
+        if after.threshold == before.threshold:
+            return None
+        n, m = before.size, after.size
+        axes = np.zeros((self.core_size, self.core_size))
+        axes[:n, :m] = self._view(before, after.core[:m]).psi.T.dot(after.whitener[:m, :m].T)  # as in `_projected`
+        if not (before.core[:n] == after.core[m - 1]).all(axis=1).any():
+            axes[:, m - 1] = 0.0  # the point that entered after the thinning: nothing was seen along its axis
+        return axes
+
     def confine(self, state: CoreSetState, beta: float) -> CoreSetState:
         return state
 

@@ -106,3 +106,9 @@ class Refittable(FunctionClass[State], Protocol[State]):
 
     def predict(self, state: State, thetas: Array, x: Array) -> tuple[Array, Array]:
         """`(n, d)` points under k fits θ `(k, m)` → θᵀψ `(n, k)`, and b `(n,)`, which they share."""
+
+    def axes(self, before: State, after: State) -> Array | None:
+        """Q `(m, m)`, with which an observation moved the coordinates, v ← vQ for a sum v of them; None if it did not.
+
+        A new coordinate, in which nothing was seen before, moves none of the others.
+        """

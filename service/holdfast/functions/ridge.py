@@ -131,6 +131,9 @@ class RidgeOnFeatures:
         psi = self.lift(state.basis, x)
         return psi.dot(thetas.T), widths(state.root, psi)
 
+    def axes(self, before: RidgeState, after: RidgeState) -> Array | None:
+        return None
+
     def confine(self, state: RidgeState, beta: float) -> RidgeState:
         return state
 

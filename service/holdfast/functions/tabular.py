@@ -93,6 +93,9 @@ class Tabular:
         cells = x[:, 0].astype(np.int64)
         return thetas[:, cells].T, state.root[cells]
 
+    def axes(self, before: TableState, after: TableState) -> Array | None:
+        return None
+
     def confine(self, state: TableState, beta: float) -> TableState:
         return state
 

@@ -30,7 +30,9 @@ def test_no_more_is_insured_than_the_premium_can_pay_for() -> None:
     assert insured_budget(_spec(horizon=10**9, stationary=True, budget=3.0), 4) == pytest.approx(15.0)
 
 
-@pytest.mark.parametrize("function", [{"kind": "linear"}, {"kind": "quadratic"}, {"kind": "fourier", "frequencies": 8}])
+@pytest.mark.parametrize(
+    "function", [{"kind": "linear"}, {"kind": "quadratic"}, {"kind": "fourier"}, {"kind": "kernel"}]
+)
 @pytest.mark.parametrize("stationary", [False, True])
 def test_every_class_that_can_be_refitted_makes_a_learner(function: dict[str, Any], stationary: bool) -> None:
     mdp = build_mdp(_spec(function=function, stationary=stationary))

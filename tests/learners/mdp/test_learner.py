@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from holdfast.errors import InvalidInput
-from holdfast.functions import Fourier, Linear, Quadratic, Tabular
+from holdfast.functions import Fourier, Kernel, KernelRidge, Linear, Quadratic, StableKernel, Tabular
 from holdfast.learners import Bandit
 from holdfast.learners.mdp import Mdp, MdpState, Transition, refreshed
 from holdfast.learners.noise import GivenNoise
@@ -114,6 +114,36 @@ def test_the_fit_is_at_all_times_that_of_all_transitions_under_the_values_of_the
         for model in state.models:
             np.testing.assert_allclose(model.thetas, mdp.refitted(model).thetas, atol=1e-10)
     assert (growth < 1e6) == (state.plans > 1)
+
+
+def test_a_linear_kernel_is_the_linear_class() -> None:
+    place = world(5, states=6, length=3, dimension=4)
+    linear = _mdp(place)
+    kernel = _mdp(place, function=KernelRidge(4, ridge=RIDGE, kernel=Kernel("linear"), core_size=10, threshold=1e-9))
+    one, other = linear.init(), kernel.init()
+    for episode in wander(place, 25, 3):
+        one, other = (
+            refreshed(linear, linear.learn(one, episode)[0]),
+            refreshed(kernel, kernel.learn(other, episode)[0]),
+        )
+    for h in (1, 2, 3):
+        for options in place.options:
+            assert kernel.value(other, h, options) == pytest.approx(linear.value(one, h, options), abs=1e-6)
+
+
+@pytest.mark.parametrize("stationary", [False, True])
+def test_a_kernel_that_thins_its_points_carries_its_sums_along(stationary: bool) -> None:
+    place = world(9, states=12, length=3, dimension=3)
+    fit = KernelRidge(3, ridge=RIDGE, kernel=Kernel("rbf", 0.8), core_size=8, threshold=1e-3)
+    mdp = _mdp(place, function=StableKernel(fit, 30), stationary=stationary, growth=0.2)
+    state, thinned = mdp.init(), 0
+    for episode in wander(place, 40, 3):
+        before = state.models[0].function.inducing.threshold
+        state = refreshed(mdp, mdp.learn(state, episode, donate=True)[0], donate=True)
+        for model in state.models:
+            np.testing.assert_allclose(model.thetas, mdp.refitted(model).thetas, atol=1e-8)
+        thinned += state.models[0].function.inducing.threshold > before
+    assert thinned > 0
 
 
 def test_the_weight_of_a_transition_comes_from_before_it_and_bounds_its_pull() -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from holdfast.checks import demand, demand_choice, demand_number, demand_whole
-from holdfast.functions import FunctionClass, Tabular
+from holdfast.functions import FunctionClass, KernelRidge, StableKernel, Tabular
 from holdfast.functions.protocol import PARAMETERS_MAX, SEED_MAX
 from holdfast.learners.catalogue import BUDGET_MIN, HORIZON_MAX, build_function
 from holdfast.learners.mdp.learner import LENGTH_MAX, Mdp
@@ -21,7 +21,7 @@ PREMIUM = 0.02  # ρ: the share of all episodes that may be spent on insurance
 PREMIUM_STATIONARY = 0.005
 GROWTH = 0.2
 ROUNDING_SHARE = 0.25  # of a kernel's length scale: states that close are one
-KINDS = ("linear", "quadratic", "fourier", "tabular")
+KINDS = ("linear", "quadratic", "fourier", "kernel", "tabular")
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def build_mdp(spec: MdpSpec) -> Mdp[Any]:
     # λ = β²: an unseen unit point starts with a bonus of the whole range.
     tied: Any = replace(function, ridge=RADIUS**2)  # type: ignore[type-var]
     return Mdp(
-        tied,
+        StableKernel(tied, seed=spec.seed) if isinstance(tied, KernelRidge) else tied,
         spec.episode_length,
         alpha=RADIUS / budget if budget else math.inf,
         beta=RADIUS,

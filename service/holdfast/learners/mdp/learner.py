@@ -203,6 +203,7 @@ class Mdp(Generic[State]):
         held = models[model]
         # σ² = 1 ∨ b/α, eq:weight_mdp; the class's own fit sees only zeros.
         function, (_, width, weight) = self.function.observe(held.function, phi, 0.0, weigh_with(self.alpha), True)
+        held, moved = self._carried(held, function)
         psi = self.function.coordinates(function, phi)
         weighted = weight * psi
         residuals = reward + later - held.thetas.dot(psi)  # y − f̂, y = r + f^{h+1}(x')
@@ -212,8 +213,16 @@ class Mdp(Generic[State]):
             held.settled[:] += weighted * reward
         else:
             held.settled[:] += np.outer(reward + later, weighted)
-        models[model] = held._replace(function=function)
+        models[model] = self.refitted(held) if moved else held
         return Info(weight, width, min(1.0, weight * width * width), float(residuals[fit]))
+
+    def _carried(self, held: Model, function: Any) -> tuple[Model, bool]:
+        """The model with its Λ after an observation, and whether that moved the coordinates its sums are kept in."""
+        axes = self.function.axes(held.function, function)
+        if axes is None:
+            return held._replace(function=function), False
+        groups = held.groups._replace(brackets=held.groups.brackets.dot(axes))
+        return held._replace(function=function, settled=held.settled.dot(axes), groups=groups), True
 
     def _arrive(self, models: list[Model], model: int, options: Array) -> tuple[int, Array]:
         """The group of a next state, and what being there is worth to each fit `(k,)`, before this arrival is learned.
