@@ -65,6 +65,7 @@ def test_near_states_are_one_for_a_kernel_and_apart_for_a_linear_class() -> None
         {"horizon": 0},
         {"exploration_floor": 2.0},
         {"dimension": 1, "function": {"kind": "tabular", "cells": 100_000}},
+        {"dimension": 2_000, "episode_length": 20},
     ],
     ids=str,
 )

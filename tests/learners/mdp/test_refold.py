@@ -3,7 +3,7 @@
 import numpy as np
 
 from holdfast.learners import codec
-from holdfast.learners.mdp import MdpSpec, adopt, build_mdp, is_outgrown, refold, refreshed, replan
+from holdfast.learners.mdp import MdpSpec, adopt, build_mdp, fold, is_outgrown, refold, refreshed, replan
 from tests.learners.mdp.worlds import wander, world
 
 
@@ -21,6 +21,8 @@ def test_a_refold_is_what_the_longer_learner_would_have_learned_from_the_start()
     expected = adopt(long, expected, replan(long, expected))
     again = refold(long, iter(episodes))
     assert codec.encode(again) == codec.encode(expected)
+    in_two_parts = fold(long, fold(long, long.init(), episodes[:17]), episodes[17:])
+    assert codec.encode(adopt(long, in_two_parts, replan(long, in_two_parts))) == codec.encode(expected)
     assert not is_outgrown(long, again)
     assert long.alpha < short.alpha
     root = (

@@ -3,7 +3,7 @@
 from holdfast.learners.mdp.catalogue import MdpSpec, build_mdp
 from holdfast.learners.mdp.learner import Mdp, MdpState, Transition, snapshot
 from holdfast.learners.mdp.planning import Plan, adopt, is_due, refreshed, replan
-from holdfast.learners.mdp.refold import is_outgrown, refold
+from holdfast.learners.mdp.refold import fold, is_outgrown, refold
 
 __all__ = [
     "Mdp",
@@ -13,6 +13,7 @@ __all__ = [
     "Transition",
     "adopt",
     "build_mdp",
+    "fold",
     "is_due",
     "is_outgrown",
     "refold",

@@ -21,6 +21,7 @@ PREMIUM = 0.02  # ρ: the share of all episodes that may be spent on insurance
 PREMIUM_STATIONARY = 0.005
 GROWTH = 0.2
 ROUNDING_SHARE = 0.25  # of a kernel's length scale: states that close are one
+MATRICES_MAX = 2**24  # numbers in the matrices of all steps together: 128 MB
 KINDS = ("linear", "quadratic", "fourier", "kernel", "tabular")
 
 
@@ -71,6 +72,9 @@ def build_mdp(spec: MdpSpec) -> Mdp[Any]:
     """The learner this specification describes."""
     function = build_function(spec.function, spec.dimension)
     demand(function.parameters <= PARAMETERS_MAX, f"an mdp's function may have {PARAMETERS_MAX:,} parameters at most")
+    matrices = (1 if spec.stationary else spec.episode_length) * function.parameters**2
+    small = isinstance(function, Tabular) or matrices <= MATRICES_MAX
+    demand(small, "episode_length times the squared number of parameters is too large; steps can share a model")
     budget = insured_budget(spec, function.parameters)
     # λ = β²: an unseen unit point starts with a bonus of the whole range.
     tied: Any = replace(function, ridge=RADIUS**2)  # type: ignore[type-var]
