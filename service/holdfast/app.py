@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import Route
 
 from holdfast import __version__
-from holdfast.api import health, hot, learners, looking, openapi, problems
+from holdfast.api import audit, health, hot, learners, looking, openapi, problems
 from holdfast.api.access import Gate
 from holdfast.api.front import Front, HotRoute
 from holdfast.api.service import Service
@@ -51,7 +51,7 @@ def build(settings: Settings) -> FastAPI:
     app = FastAPI(title="Holdfast", version=__version__, lifespan=lifespan, redirect_slashes=False)
     for path, endpoint in HOT_ROUTES.items():  # first, so that they are found first
         app.router.routes.append(Route(path, endpoint, methods=["POST"]))
-    for router in (learners.router, looking.router, health.router):
+    for router in (learners.router, looking.router, audit.router, health.router):
         app.include_router(router)
     app.add_exception_handler(HoldfastError, problems.answer_problem)
     app.add_exception_handler(RequestValidationError, problems.answer_validation)

@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Annotated, cast
 
 import typer
@@ -14,9 +15,11 @@ from holdfast.checks import demand, demand_choice, is_text
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.hosting.host import microseconds
 from holdfast.settings import Settings, from_environment
+from holdfast.store import audit as trail
 from holdfast.store import keys as keyring
 from holdfast.store import learners as rows
-from holdfast.store.database import Database
+from holdfast.store.audit import COMMAND_LINE
+from holdfast.store.database import Connection, Database
 from holdfast.store.engine import connect, parse_url
 from holdfast.store.keys import ROLES, Role
 from holdfast.store.migrate import migrate as bring_up_to_date
@@ -28,6 +31,8 @@ keys = typer.Typer(no_args_is_help=True, help="Create, list and revoke API keys.
 learners = typer.Typer(no_args_is_help=True, help="Look at the learners of a database.")
 app.add_typer(keys, name="keys")
 app.add_typer(learners, name="learners")
+audit = typer.Typer(no_args_is_help=True, help="Who did what to learners and keys.")
+app.add_typer(audit, name="audit")
 
 DatabaseUrl = Annotated[str | None, typer.Option(help="sqlite:///file or postgresql://…")]
 
@@ -84,8 +89,7 @@ def create_key(
             is_text(name, NAME_LENGTH_MAX) and bool(name), f"--name must be a text of 1 to {NAME_LENGTH_MAX} characters"
         )
         with _database(settings) as database, database.write() as connection:
-            pepper = settings.pepper.encode()
-            typer.echo(keyring.create(connection, name, cast(Role, role), learner, pepper, microseconds()))
+            typer.echo(_new_key(connection, settings, name, cast(Role, role), learner))
 
 
 @keys.command("list")
@@ -103,6 +107,7 @@ def revoke_key(key_id: str, database_url: DatabaseUrl = None) -> None:
     with _plainly(database_url) as settings, _database(settings) as database, database.write() as connection:
         if not keyring.revoke(connection, key_id, microseconds()):
             raise NotFound("key", "there is no active key of this id")
+        trail.note(connection, COMMAND_LINE, "key revoked", key_id, microseconds())
         typer.echo("revoked")
 
 
@@ -125,6 +130,19 @@ def show_learner(name: str, database_url: DatabaseUrl = None) -> None:
         if row is None:
             raise NotFound("learner", "there is no learner of this name")
         typer.echo(json.dumps(json.loads(row.spec), indent=2, ensure_ascii=False))
+
+
+@audit.command("list")
+def list_acts(
+    limit: Annotated[int, typer.Option(help="How many, the newest first.", min=1, max=1_000_000)] = 50,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """What was done to learners and keys, when and by whom; the newest first."""
+    with _plainly(database_url) as settings, _database(settings) as database, database.read() as connection:
+        for entry in trail.page(connection, trail.NEWEST, limit):
+            when = datetime.fromtimestamp(entry.at / 1e6, UTC).isoformat(timespec="milliseconds")
+            who = entry.actor if entry.key_id is None else f"{entry.actor} (key {entry.key_id})"
+            typer.echo(f"{when}  {entry.act:<15}  {entry.target}  by {who}  {entry.detail}")
 
 
 @contextmanager
@@ -156,5 +174,13 @@ def _greet(settings: Settings) -> None:
         return
     with _database(settings) as database, database.write() as connection:
         if not keyring.every(connection):
-            key = keyring.create(connection, "first admin", "admin", None, settings.pepper.encode(), microseconds())
+            key = _new_key(connection, settings, "first admin", "admin", None)
             typer.echo(f"Your admin key, shown only now: {key}")
+
+
+def _new_key(connection: Connection, settings: Settings, name: str, role: Role, learner: str | None) -> str:
+    """Stored, noted, and returned to be shown once."""
+    now = microseconds()
+    key = keyring.create(connection, name, role, learner, settings.pepper.encode(), now)
+    trail.note(connection, COMMAND_LINE, "key created", key.split("_")[1], now, name=name, role=role, learner=learner)
+    return key

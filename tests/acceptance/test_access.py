@@ -21,6 +21,7 @@ ROUTES = {
         ("POST", "/v1/learners/home/events"),
         ("PUT", "/v1/learners/home/state"),
         ("POST", "/v1/learners/home/retractions"),
+        ("GET", "/v1/audit"),
     ],
     "decide": [("POST", "/v1/learners/home/decisions"), ("POST", "/v1/learners/home/decisions/batch")],
     "reward": [("POST", "/v1/learners/home/rewards"), ("POST", "/v1/learners/home/rewards/batch")],

@@ -26,6 +26,7 @@ from holdfast.hosting.ids import new_id
 from holdfast.hosting.learn import Claim, Reward, Verdict
 from holdfast.hosting.once import Once, Rendered
 from holdfast.hosting.operation import Operation
+from holdfast.store.audit import Actor
 
 SCOPE_MAX = 512
 NEVER_ASKED = b""  # an id of our own: no caller can have asked for it before
@@ -146,17 +147,17 @@ def _asked(body: DecisionBody, phi: Array) -> Question:
     return Question(body.decision_id, ids, phi, body.top, content.digest()[:16], True)
 
 
-def _claims(bodies: list[RewardBody], caller: str) -> list[Claim]:
-    return [Claim(b.decision_id, b.value, b.action_id, caller if b.source is None else b.source) for b in bodies]
+def _claims(bodies: list[RewardBody], caller: Actor) -> list[Claim]:
+    return [Claim(b.decision_id, b.value, b.action_id, caller.name if b.source is None else b.source) for b in bodies]
 
 
-def _observation(encoder: Encoder, event: EventBody, index: int, caller: str) -> Observation:
+def _observation(encoder: Encoder, event: EventBody, index: int, caller: Actor) -> Observation:
     with _placed(f"/events/{index}"):
         phi = encoder.encode(event.context, event.actions)
     chosen = next((i for i, action in enumerate(event.actions) if action.id == event.action_id), None)
     if chosen is None:
         raise InvalidInput(f"/events/{index}/action_id", "must be the id of one of the actions")
-    source = caller if event.source is None else event.source
+    source = caller.name if event.source is None else event.source
     return Observation(phi[chosen], event.action_id, event.value, event.probability, source)
 
 

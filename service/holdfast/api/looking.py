@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from holdfast.api.learners import Admin, Reader, ServiceDep, found
+from holdfast.api.learners import Admin, ByAdmin, Reader, ServiceDep, found
 from holdfast.api.wire import headers_of, read_body
 from holdfast.errors import NotFound, NotYet
 from holdfast.hosting.bring import Import
@@ -53,9 +53,10 @@ async def export(name: str, service: ServiceDep) -> Response:
 
 
 @router.put("/state", operation_id="import_state", dependencies=[Admin], summary="Import a state into an empty learner")
-async def bring(name: str, request: Request, service: ServiceDep) -> dict[str, int]:
+async def bring(by: ByAdmin, name: str, request: Request, service: ServiceDep) -> dict[str, int]:
     """A file of a learner of the same shape; refused if it is damaged, of another version, or if there is a history."""
-    return {"position": await service.ask(Import(name, await read_body(headers_of(request.scope), request.receive)))}
+    state = await read_body(headers_of(request.scope), request.receive)
+    return {"position": await service.ask(Import(name, state, by))}
 
 
 @router.post("/retractions", operation_id="retract", dependencies=[Admin], include_in_schema=False)
