@@ -99,6 +99,15 @@ def test_a_key_for_one_learner_sees_no_other(server: Server) -> None:
     assert foreign.json() == absent.json()
 
 
+def test_a_key_for_one_learner_lists_and_creates_no_other(server: Server) -> None:
+    read, admin = ({"Authorization": f"Bearer {_key(server, role, '--learner', 'home')}"} for role in ("read", "admin"))
+    listed = server.http.get("/v1/learners", headers=read).json()
+    assert [item["name"] for item in listed["items"]] == ["home"]
+    for name in ("other", "absent"):  # whether it is there or not
+        assert server.http.post("/v1/learners", json=LEARNER | {"name": name}, headers=admin).status_code == 403
+    assert server.http.post("/v1/learners", json=LEARNER, headers=admin).status_code == 200
+
+
 @pytest.mark.parametrize(
     "header", ["", "Bearer", "Bearer x", "Bearer hf_1_2", "Basic YTpi", "Bearer hf_0000000000000000_x"]
 )

@@ -9,7 +9,7 @@ from holdfast.api.bodies import described
 from holdfast.api.schemas import NO_NUL, LearnerBody, LearnerChange
 from holdfast.api.service import Service
 from holdfast.api.wire import headers_of
-from holdfast.errors import Conflict, InvalidConfiguration, NotFound
+from holdfast.errors import Conflict, Forbidden, InvalidConfiguration, NotFound
 from holdfast.features.limits import ID_LENGTH_MAX
 from holdfast.hosting.blueprint import Blueprint, canonical, draw
 from holdfast.hosting.host import microseconds
@@ -47,6 +47,8 @@ Change = Annotated[LearnerChange, Depends(described(LearnerChange))]
 @router.post("", status_code=201, operation_id="create_learner", dependencies=[Admin], summary="Create a learner")
 def create(by: ByAdmin, body: Description, service: ServiceDep, response: Response) -> dict[str, Any]:
     """The same body again answers 200; another body under the same name is a conflict."""
+    if by.learner not in (None, body.name):
+        raise Forbidden("a key for one learner may not create another")
     drawn(body.spec())  # refuse what cannot be built before anything is stored
     spec = canonical(body.spec())
     with service.database.write() as connection:
@@ -65,13 +67,14 @@ def create(by: ByAdmin, body: Description, service: ServiceDep, response: Respon
 
 @router.get("", operation_id="list_learners", dependencies=[Reader], summary="List learners by name")
 def page(
+    by: ByReader,
     service: ServiceDep,
     limit: Annotated[int, Query(ge=1, le=LIST_MAX)] = LIST_MAX,
     cursor: Annotated[str, Query(max_length=ID_LENGTH_MAX, pattern=NO_NUL)] = "",
 ) -> dict[str, Any]:
-    """`next_cursor` is null on the last page."""
+    """`next_cursor` is null on the last page. A key for one learner sees that one."""
     with service.database.read() as connection:
-        rows = learners.page(connection, cursor, limit)
+        rows = learners.page(connection, cursor, limit, by.learner)
     return {"items": [describe(row) for row in rows], "next_cursor": rows[-1].name if len(rows) == limit else None}
 
 

@@ -27,9 +27,11 @@ def find(connection: Connection, name: str) -> LearnerRow | None:
     return None if row is None else LearnerRow(*row)
 
 
-def page(connection: Connection, after: str, limit: int) -> list[LearnerRow]:
-    """Learners by name, from the first after `after`."""
+def page(connection: Connection, after: str, limit: int, only: str | None = None) -> list[LearnerRow]:
+    """Learners by name, from the first after `after`; just one, if the caller may see no other."""
     query = select(*_COLUMNS).where(learners.c.name > after).order_by(learners.c.name).limit(limit)
+    if only is not None:
+        query = query.where(learners.c.name == only)
     return [LearnerRow(*row) for row in connection.execute(query)]
 
 
