@@ -16,6 +16,7 @@ from holdfast.api import audit, health, hot, learners, looking, openapi, problem
 from holdfast.api.access import Gate
 from holdfast.api.front import Front, HotRoute
 from holdfast.api.service import Service
+from holdfast.api.watch import Watch
 from holdfast.errors import HoldfastError
 from holdfast.hosting.host import Host
 from holdfast.settings import Settings
@@ -69,9 +70,9 @@ def _settle_memory() -> None:
     gc.set_threshold(GARBAGE_LOOK_EVERY)
 
 
-def front(app: FastAPI) -> Front:
-    """The same application with its hot routes in front of it: what `serve` runs."""
-    return Front(app, HOT_ROUTES)
+def front(app: FastAPI, settings: Settings) -> Watch:
+    """The same application with its hot routes in front of it, watched: what `serve` runs."""
+    return Watch(Front(app, HOT_ROUTES), access_log=settings.access_log == "on")
 
 
 HOT_ROUTES = {

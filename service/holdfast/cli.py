@@ -49,14 +49,16 @@ def serve(
     import uvicorn
 
     with _plainly(database_url, host=host, port=port) as settings:
+        from holdfast import logs
         from holdfast.app import build, front
 
+        logs.configure()
         _greet(settings)
         # uvicorn drains, then sends itself the signal that stopped it: a stop that was asked for is no failure.
         signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
         uvicorn.run(
-            front(build(settings)), host=settings.host, port=settings.port, access_log=False, log_level="warning",
-            timeout_graceful_shutdown=8, proxy_headers=False,
+            front(build(settings), settings), host=settings.host, port=settings.port, access_log=False,
+            log_config=None, timeout_graceful_shutdown=8, proxy_headers=False,
         )  # fmt: skip
 
 

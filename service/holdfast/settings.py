@@ -19,10 +19,12 @@ class Settings:
     port: int = 8000
     auth: str = "on"
     pepper: str = ""  # of the HMAC that keys are stored with
+    access_log: str = "off"  # a line for every request, which costs as much as serving it
 
     def __post_init__(self) -> None:
         demand_whole("the port", self.port, 0, 65_535)
         demand_choice(f"{PREFIX}AUTH", self.auth, ("on", "off"))
+        demand_choice(f"{PREFIX}ACCESS_LOG", self.access_log, ("on", "off"))
         demand(
             self.auth == "on" or is_loopback(self.host),
             f"{PREFIX}AUTH=off is allowed on a loopback address only: anyone who reaches {self.host} could do anything",

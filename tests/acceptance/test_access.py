@@ -91,7 +91,7 @@ def test_no_route_is_without_a_role(server: Server) -> None:
 
 def test_a_key_for_one_learner_sees_no_other(server: Server) -> None:
     key = _key(server, "decide", "--learner", "home")
-    headers = {"Authorization": f"Bearer {key}"}
+    headers = {"Authorization": f"Bearer {key}", "X-Request-Id": "the same"}
     assert server.http.post("/v1/learners/home/decisions", json=question(5), headers=headers).status_code == 201
     foreign = server.http.post("/v1/learners/other/decisions", json=question(5), headers=headers)
     absent = server.http.post("/v1/learners/absent/decisions", json=question(5), headers=headers)

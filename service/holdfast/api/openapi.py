@@ -9,6 +9,7 @@ from pydantic.json_schema import models_json_schema
 
 from holdfast.api import answers, bodies, schemas, wire
 from holdfast.api.refusals import ERRORS_MAX
+from holdfast.api.request_ids import LENGTH_MAX
 from holdfast.features import limits
 
 REF = "#/components/schemas/"
@@ -33,6 +34,9 @@ Booleans and texts are not numbers, unknown and repeated names are refused.
 
 **Errors** are `application/problem+json` (RFC 9457). They name the place and the rule, at most {ERRORS_MAX} of them,
 and never repeat what was sent.
+
+Every answer has the header `X-Request-Id`: the request's own, if it sent one of at most {LENGTH_MAX} printable ASCII
+characters, or a new one. Problems repeat it as `request_id`, and so does the service's log.
 """
 
 

@@ -40,7 +40,7 @@ def connect(url: URL) -> Engine:
 
 def _sqlite(url: URL) -> Engine:
     Path(str(url.database)).parent.mkdir(parents=True, exist_ok=True)
-    engine = create_engine(url, connect_args={"check_same_thread": False})
+    engine = create_engine(url, connect_args={"check_same_thread": False}, hide_parameters=True)
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, record: Any) -> None:
@@ -71,7 +71,10 @@ def _postgresql(url: URL) -> Engine:
     }
     options = " ".join(f"-c {name}={value}" for name, value in limits.items())
     return create_engine(
-        url, connect_args={"options": options, "connect_timeout": CONNECT_TIMEOUT_S}, pool_pre_ping=True
+        url,
+        connect_args={"options": options, "connect_timeout": CONNECT_TIMEOUT_S},
+        pool_pre_ping=True,
+        hide_parameters=True,  # an error that is logged must not repeat what was sent
     )
 
 
