@@ -15,6 +15,7 @@ from holdfast import __version__
 from holdfast.api import audit, health, hot, learners, looking, openapi, problems
 from holdfast.api.access import Gate
 from holdfast.api.front import Front, HotRoute
+from holdfast.api.metrics import Metrics, Traffic
 from holdfast.api.service import Service
 from holdfast.api.watch import Watch
 from holdfast.errors import HoldfastError
@@ -41,6 +42,7 @@ def build(settings: Settings) -> FastAPI:
         migrate(database.engine)
         host = Host(database, log.warning)
         host.start()
+        app.state.metrics = Metrics(app.state.traffic, host)
         app.state.service = Service(database, host, Gate(database, settings.pepper.encode(), settings.auth == "off"))
         _settle_memory()
         yield
@@ -50,6 +52,7 @@ def build(settings: Settings) -> FastAPI:
             alone.release()
 
     app = FastAPI(title="Holdfast", version=__version__, lifespan=lifespan, redirect_slashes=False)
+    app.state.traffic = Traffic()
     for path, endpoint in HOT_ROUTES.items():  # first, so that they are found first
         app.router.routes.append(Route(path, endpoint, methods=["POST"]))
     for router in (learners.router, looking.router, audit.router, health.router):
@@ -72,7 +75,7 @@ def _settle_memory() -> None:
 
 def front(app: FastAPI, settings: Settings) -> Watch:
     """The same application with its hot routes in front of it, watched: what `serve` runs."""
-    return Watch(Front(app, HOT_ROUTES), access_log=settings.access_log == "on")
+    return Watch(Front(app, HOT_ROUTES), app.state.traffic, access_log=settings.access_log == "on")
 
 
 HOT_ROUTES = {

@@ -9,6 +9,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from holdfast.api import problems
+from holdfast.api.metrics import TEMPLATE
 from holdfast.api.request_ids import request_id_of
 from holdfast.api.service import Service
 from holdfast.api.wire import Answer, Headers, headers_of, send_answer
@@ -66,6 +67,7 @@ class Front:
             route = self.routes.get(rest)
             if route is not None and name:
                 scope["app"], scope["path_params"] = self.app, {"name": name}
+                scope[TEMPLATE] = f"{PREFIX}{{name}}/{rest}"
                 await route(scope, receive, send)
                 return
         await self.app(scope, receive, send)

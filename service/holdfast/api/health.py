@@ -1,9 +1,10 @@
 """Whether the process lives, and whether it is ready to serve."""
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from holdfast.api.learners import ServiceDep
+from holdfast.api.metrics import Metrics
 
 router = APIRouter(tags=["health"])
 
@@ -23,5 +24,7 @@ def ready(service: ServiceDep, response: Response) -> dict[str, str]:
 
 
 @router.get("/metrics", operation_id="get_metrics", summary="Prometheus metrics")
-def metrics() -> Response:
-    return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+def metrics(request: Request) -> Response:
+    """Holdfast's own, with the prefix `holdfast_`, and those of the process."""
+    own: Metrics = request.app.state.metrics
+    return Response(own.text() + generate_latest(), media_type=CONTENT_TYPE_LATEST)

@@ -1,4 +1,4 @@
-"""Around every request: its id on the answer, and a line in the log when something went wrong. Pure ASGI, two calls.
+"""Around every request: its id on the answer, its place in the metrics, a line in the log when something went wrong.
 
 Never logged: bodies, headers, queries.
 """
@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from holdfast.api.metrics import Traffic
 from holdfast.api.request_ids import HEADER, request_id_of
 
 PATH_LENGTH_MAX = 256
@@ -20,8 +21,9 @@ log = structlog.get_logger("holdfast")
 class Watch:
     """An ASGI application around another."""
 
-    def __init__(self, app: ASGIApp, access_log: bool = False) -> None:
+    def __init__(self, app: ASGIApp, traffic: Traffic, access_log: bool = False) -> None:
         self.app = app
+        self.traffic = traffic
         self.access_log = access_log
         self.warn = Sparing(log.warning)
 
@@ -49,6 +51,7 @@ class Watch:
         self._saw(scope, status, time.perf_counter() - started)
 
     def _saw(self, scope: Scope, status: int, seconds: float) -> None:
+        self.traffic.saw(scope, status, seconds)
         if status > 500:  # a 500 was logged with its traceback
             self.warn("request not served", **_facts(scope, status))
         if self.access_log:

@@ -37,6 +37,7 @@ def expire(live: LiveLearner, transaction: Transaction, decision: Event, now: in
         if reward is not None:
             live.tally.count("defaulted")
     live.position += 1
+    live.expiries += 1
     event_id = f"x/{decision.event_id.removeprefix('d/')}"
     payload = pack(ExpiryRecord(rewards, weights))
     transaction.append(live.id, Event(live.position, "expiry", event_id, now, None, decision.position, payload))
