@@ -15,6 +15,7 @@ from holdfast import __version__
 from holdfast.api import audit, health, hot, learners, looking, openapi, problems
 from holdfast.api.access import Gate
 from holdfast.api.front import Front, HotRoute
+from holdfast.api.limits import Limits
 from holdfast.api.metrics import Metrics, Traffic
 from holdfast.api.service import Service
 from holdfast.api.watch import Watch
@@ -43,7 +44,8 @@ def build(settings: Settings) -> FastAPI:
         host = Host(database, log.warning)
         host.start()
         app.state.metrics = Metrics(app.state.traffic, host)
-        app.state.service = Service(database, host, Gate(database, settings.pepper.encode(), settings.auth == "off"))
+        gate = Gate(database, settings.pepper.encode(), settings.auth == "off")
+        app.state.service = Service(database, host, gate, Limits(settings.rate_limit, settings.rate_burst))
         _settle_memory()
         yield
         host.stop(STOP_WITHIN_S)

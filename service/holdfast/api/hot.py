@@ -41,18 +41,20 @@ _encode = msgspec.json.Encoder().encode
 
 async def decide(call: Call) -> Answer:
     """POST /v1/learners/{name}/decisions"""
-    await call.service.gate.admit(call.headers, "decide", call.learner)
+    caller = await call.service.gate.admit(call.headers, "decide", call.learner)
     raw = await read_body(call.headers, call.receive)
     body = decode(_one_decision, raw)
+    await _charge(call, caller, len(body.actions))
     operation = Decide(call.learner, [_question(await call.service.encoder(call.learner), body)])
     return await _answer(call, raw, operation, lambda made: (201, _decision(made[0], call.learner, body.ranking)))
 
 
 async def decide_many(call: Call) -> Answer:
     """POST /v1/learners/{name}/decisions/batch"""
-    await call.service.gate.admit(call.headers, "decide", call.learner)
+    caller = await call.service.gate.admit(call.headers, "decide", call.learner)
     raw = await read_body(call.headers, call.receive)
     bodies = decode(_many_decisions, raw).decisions
+    await _charge(call, caller, sum(len(body.actions) for body in bodies))
     operation = Decide(call.learner, _questions(await call.service.encoder(call.learner), bodies))
 
     def render(made: list[Answered]) -> tuple[int, Any]:
@@ -67,6 +69,7 @@ async def reward(call: Call) -> Answer:
     caller = await call.service.gate.admit(call.headers, "reward", call.learner)
     raw = await read_body(call.headers, call.receive)
     operation = Reward(call.learner, _claims([decode(_one_reward, raw)], caller))
+    await _charge(call, caller, 1)
 
     def render(verdicts: list[Verdict | HoldfastError]) -> tuple[int, Any]:
         if isinstance(verdicts[0], HoldfastError):
@@ -81,6 +84,7 @@ async def reward_many(call: Call) -> Answer:
     caller = await call.service.gate.admit(call.headers, "reward", call.learner)
     raw = await read_body(call.headers, call.receive)
     bodies = decode(_many_rewards, raw).rewards
+    await _charge(call, caller, len(bodies))
 
     def render(verdicts: list[Verdict | HoldfastError]) -> tuple[int, Any]:
         return 200, {"rewards": [_verdict_or_problem(v, b) for v, b in zip(verdicts, bodies, strict=True)]}
@@ -93,11 +97,19 @@ async def observe(call: Call) -> Answer:
     caller = await call.service.gate.admit(call.headers, "admin", call.learner)
     raw = await read_body(call.headers, call.receive)
     events = decode(_many_events, raw).events
+    await _charge(call, caller, sum(len(event.actions) for event in events))
     encoder = await call.service.encoder(call.learner)
     observations = [_observation(encoder, event, index, caller) for index, event in enumerate(events)]
     return await _answer(
         call, raw, Observe(call.learner, observations), lambda all_: (200, {"events": [one._asdict() for one in all_]})
     )
+
+
+async def _charge(call: Call, caller: Actor, rows: int) -> None:
+    """Take what so many feature vectors cost from the key's share, before any is made."""
+    if call.service.limits.on:
+        encoder = await call.service.encoder(call.learner)
+        call.service.limits.charge(caller.key_id, rows * encoder.dimension)
 
 
 async def _answer(call: Call, raw: bytes, operation: Operation, render: Callable[[Any], tuple[int, Any]]) -> Answer:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from holdfast.api.bodies import described
+from holdfast.api.limits import MANAGEMENT_COST
 from holdfast.api.schemas import NO_NUL, LearnerBody, LearnerChange
 from holdfast.api.service import Service
 from holdfast.api.wire import headers_of
@@ -27,12 +28,19 @@ def service_of(request: Request) -> Service:
     return service
 
 
+async def _enter(request: Request, act: str) -> Actor:
+    service = service_of(request)
+    caller = await service.gate.admit(headers_of(request.scope), act, request.path_params.get("name"))
+    service.limits.charge(caller.key_id, MANAGEMENT_COST)
+    return caller
+
+
 async def _admin(request: Request) -> Actor:
-    return await service_of(request).gate.admit(headers_of(request.scope), "admin", request.path_params.get("name"))
+    return await _enter(request, "admin")
 
 
 async def _reader(request: Request) -> Actor:
-    return await service_of(request).gate.admit(headers_of(request.scope), "read", request.path_params.get("name"))
+    return await _enter(request, "read")
 
 
 ServiceDep = Annotated[Service, Depends(service_of)]

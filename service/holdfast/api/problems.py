@@ -22,6 +22,7 @@ from holdfast.errors import (
     NotFound,
     NotYet,
     TooLarge,
+    TooMany,
     Unauthorised,
     Unavailable,
     UnusableState,
@@ -46,7 +47,7 @@ def answer(scope: Scope, problem: HoldfastError) -> Answer:
     """The problem as it goes over the wire."""
     body = document(problem) | _name_of(scope)
     headers: tuple[tuple[bytes, bytes], ...] = ()
-    if isinstance(problem, Unavailable):
+    if isinstance(problem, Unavailable | TooMany):
         headers = ((b"retry-after", b"%d" % problem.retry_after_s),)
     if isinstance(problem, Unauthorised):
         headers = ((b"www-authenticate", b"Bearer"),)
@@ -125,6 +126,8 @@ def _kind(problem: HoldfastError) -> tuple[int, str, str]:
         return 409, problem.slug, "Conflict"
     if isinstance(problem, TooLarge):
         return 413, "too-large", "Too large"
+    if isinstance(problem, TooMany):
+        return 429, "rate-limited", "Too many requests"
     if isinstance(problem, NotYet):
         return 501, "not-implemented", "Not implemented"
     if isinstance(problem, Unavailable):
