@@ -23,10 +23,12 @@ from holdfast.errors import HoldfastError
 from holdfast.hosting.host import Host
 from holdfast.settings import Settings
 from holdfast.store.database import Database
-from holdfast.store.engine import SingleProcess, connect, parse_url
+from holdfast.store.engine import alone, connect, parse_url
 from holdfast.store.migrate import migrate
 
-STOP_WITHIN_S = 8.0
+# Both together: a stop takes less than ten seconds, whatever hangs.
+DRAIN_WITHIN_S = 4  # for the requests that are being answered
+SAVE_WITHIN_S = 4.0  # for the writer; what it cannot save then is in the log
 GARBAGE_LOOK_EVERY = 20_000  # new containers
 
 log = structlog.get_logger("holdfast")
@@ -38,20 +40,18 @@ def build(settings: Settings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         url = parse_url(settings.database_url)
-        alone = SingleProcess(url) if url.get_backend_name() == "sqlite" else None
-        database = Database(connect(url))
-        migrate(database.engine)
-        host = Host(database, log.warning)
-        host.start()
-        app.state.metrics = Metrics(app.state.traffic, host)
-        gate = Gate(database, settings.pepper.encode(), settings.auth == "off")
-        app.state.service = Service(database, host, gate, Limits(settings.rate_limit, settings.rate_burst))
-        _settle_memory()
-        yield
-        host.stop(STOP_WITHIN_S)
-        database.close()
-        if alone is not None:
-            alone.release()
+        with alone(url):
+            database = Database(connect(url))
+            migrate(database.engine)
+            host = Host(database, log.warning)
+            host.start()
+            app.state.metrics = Metrics(app.state.traffic, host)
+            gate = Gate(database, settings.pepper.encode(), settings.auth == "off")
+            app.state.service = Service(database, host, gate, Limits(settings.rate_limit, settings.rate_burst))
+            _settle_memory()
+            yield
+            host.stop(SAVE_WITHIN_S)
+            database.close()
 
     app = FastAPI(title="Holdfast", version=__version__, lifespan=lifespan, redirect_slashes=False)
     app.state.traffic = Traffic()

@@ -1,6 +1,8 @@
 """Connections: SQLite in one process with full durability, or PostgreSQL with deadlines on everything."""
 
 import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -96,3 +98,14 @@ class SingleProcess:
 
     def release(self) -> None:
         self._file.close()
+
+
+@contextmanager
+def alone(url: URL) -> Iterator[None]:
+    """While a SQLite file is this process's; PostgreSQL takes many processes and needs no such lock."""
+    lock = SingleProcess(url) if url.get_backend_name() == "sqlite" else None
+    try:
+        yield
+    finally:
+        if lock is not None:
+            lock.release()
