@@ -121,6 +121,26 @@ def test_a_decision_can_be_read_with_what_was_said_of_it(server: Server) -> None
     assert [(r["outcome"], r["source"]) for r in told["rewards"]] == [("learned", "app")]
 
 
+def test_diagnostics_tell_what_waits_what_was_repeated_and_what_was_shown_lately(server: Server) -> None:
+    _live(server, 8)
+    for _ in range(3):
+        server.post("/v1/learners/home/rewards", {"decision_id": "d1", "value": 0.25})
+    last = server.post("/v1/learners/home/decisions", question(9, top=2)).json()
+    told = server.http.get("/v1/learners/home/diagnostics").json()
+    assert told["rewards"]["duplicate"] == 3
+    assert told["rewards"]["learned"] == 6
+    assert told["pending_decisions"] == 3  # two of the eight and the last
+    assert told["gauge"] is None
+    shown = [{key: item[key] for key in ("id", "mean", "bonus")} for item in last["ranking"]]
+    assert told["recent_actions"] == shown
+    server.kill()
+    server.start()
+    again = server.http.get("/v1/learners/home/diagnostics").json()
+    assert again["rewards"].pop("duplicate") == 0
+    told["rewards"].pop("duplicate")
+    assert again == told
+
+
 def test_only_the_chosen_one_is_ranked_if_asked_for(server: Server) -> None:
     answer = server.post("/v1/learners/home/decisions", question(1, ranking="chosen")).json()
     assert [r["id"] for r in answer["ranking"]] == [answer["action"]["id"]]
