@@ -27,7 +27,7 @@ from holdfast.store.engine import alone, connect, parse_url
 from holdfast.store.migrate import migrate
 
 # Both together: a stop takes less than ten seconds, whatever hangs.
-DRAIN_WITHIN_S = 4  # for the requests that are being answered
+DRAIN_WITHIN_S = 3  # for the requests that are being answered
 SAVE_WITHIN_S = 4.0  # for the writer; what it cannot save then is in the log
 GARBAGE_LOOK_EVERY = 20_000  # new containers
 
