@@ -1,6 +1,7 @@
 """The contract over HTTP, against a real server on each database."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -60,6 +61,13 @@ def test_the_same_learner_again_is_no_conflict_but_another_is(server: Server) ->
     assert other.status_code == 409
     assert other.headers["content-type"] == "application/problem+json"
     assert other.json()["type"] == "learner-exists"
+
+
+def test_many_who_create_the_same_learner_at_once_get_one(server: Server) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: server.post("/v1/learners", LEARNER | {"name": "new"}), range(24)))
+    assert sorted(answer.status_code for answer in answers) == [200] * 23 + [201]
+    assert {answer.json()["created_at"] for answer in answers} == {answers[0].json()["created_at"]}
 
 
 def test_learners_are_listed_in_pages_changed_and_deleted(server: Server) -> None:

@@ -60,16 +60,13 @@ def create(by: ByAdmin, body: Description, service: ServiceDep, response: Respon
     drawn(body.spec())  # refuse what cannot be built before anything is stored
     spec = canonical(body.spec())
     with service.database.write() as connection:
-        row = learners.find(connection, body.name)
-        if row is None:
-            learners.create(connection, body.name, spec, microseconds())
+        if learners.create(connection, body.name, spec, microseconds()):
             audit.note(connection, by, "learner created", body.name, microseconds())
-            row = learners.find(connection, body.name)
-        elif row.spec != spec:
-            raise Conflict("learner-exists", "there is a learner of this name with another description")
         else:
             response.status_code = 200
-    assert row is not None
+        row = found(learners.find(connection, body.name))
+    if row.spec != spec:
+        raise Conflict("learner-exists", "there is a learner of this name with another description")
     return describe(row)
 
 

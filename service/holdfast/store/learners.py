@@ -2,7 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 
 from holdfast.store.tables import learners
 
@@ -35,8 +36,12 @@ def page(connection: Connection, after: str, limit: int, only: str | None = None
     return [LearnerRow(*row) for row in connection.execute(query)]
 
 
-def create(connection: Connection, name: str, spec: str, now: int) -> None:
-    connection.execute(insert(learners).values(name=name, spec=spec, mode="online", paused=False, created_at=now))
+def create(connection: Connection, name: str, spec: str, now: int) -> bool:
+    """Whether there was none of this name; two who ask at the same moment get one learner."""
+    row = {"name": name, "spec": spec, "mode": "online", "paused": False, "created_at": now}
+    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    made = insert(learners).values(row).on_conflict_do_nothing().returning(learners.c.id)
+    return connection.execute(made).first() is not None
 
 
 def change(connection: Connection, learner_id: int, **values: Any) -> None:
