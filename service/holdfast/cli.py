@@ -79,22 +79,22 @@ def serve(
     with _plainly(database_url, host=host, port=port) as settings:
         with alone(parse_url(settings.database_url)):
             pass  # refused here in one line; the application takes it again
-        listener = _listener(settings)
-        _greet(settings, listener.getsockname()[1])
-        logs.configure()
-        config = uvicorn.Config(
-            front(build(settings), settings),
-            access_log=False,
-            log_config=None,
-            proxy_headers=False,
-            timeout_graceful_shutdown=DRAIN_WITHIN_S,
-        )
-    # uvicorn drains, then sends itself the signal that stopped it: a stop that was asked for is no failure.
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
-    server = uvicorn.Server(config)
-    with suppress(KeyboardInterrupt):
-        server.run(sockets=[listener])
-    sys.exit(0 if server.started else 2)
+        with _listener(settings) as listener:
+            _greet(settings, listener.getsockname()[1])
+            logs.configure()
+            config = uvicorn.Config(
+                front(build(settings), settings),
+                access_log=False,
+                log_config=None,
+                proxy_headers=False,
+                timeout_graceful_shutdown=DRAIN_WITHIN_S,
+            )
+            # uvicorn drains, then sends itself the signal that stopped it: a stop that was asked for is no failure.
+            signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
+            server = uvicorn.Server(config)
+            with suppress(KeyboardInterrupt):
+                server.run(sockets=[listener])
+            sys.exit(0 if server.started else 2)
 
 
 @app.command()
@@ -256,6 +256,7 @@ def _listener(settings: Settings) -> socket.socket:
     try:
         listener.bind((settings.host, settings.port))
     except OSError as problem:
+        listener.close()
         raise InvalidConfiguration(f"cannot listen on {settings.host}:{settings.port}: {problem.strerror}") from None
     return listener
 
