@@ -26,12 +26,11 @@ REQUESTS: list[tuple[str, str, Any]] = [
     ("DELETE", "/v1/learners", None),
 ]
 BROKEN = """
-from holdfast.hosting.look import Look, Export
-def broken(self, live, transaction, now):
-    raise RuntimeError("on purpose")
-Look.perform = broken
+from holdfast.hosting.look import Look
 from holdfast.hosting.decide import Decide
-Decide.perform = broken
+def broken(*_):
+    raise RuntimeError("on purpose")
+Look.perform_all = Decide.perform_all = broken
 """
 
 

@@ -3,17 +3,22 @@
 Never logged: bodies, headers, queries.
 """
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from holdfast.api import problems
 from holdfast.api.metrics import Traffic
 from holdfast.api.request_ids import HEADER, request_id_of
+from holdfast.api.wire import send_answer
+from holdfast.errors import Unavailable
 
 PATH_LENGTH_MAX = 256
 LINES_PER_SECOND_MAX = 10
+STOPPING = "the service is stopping; this may still be done, and asking again is safe"
 
 log = structlog.get_logger("holdfast")
 
@@ -44,6 +49,9 @@ class Watch:
 
         try:
             await self.app(scope, receive, stamped)
+        except asyncio.CancelledError:  # the process stops and cannot wait any longer
+            if not status:
+                await send_answer(problems.answer(scope, Unavailable(STOPPING)), stamped)
         except Exception:
             log.exception("request failed", **_facts(scope, status))
             if not status:
