@@ -30,6 +30,13 @@ def test_the_proxy_has_the_same_cap_on_bodies_as_the_service() -> None:
     assert f"{BODY_BYTES_MAX:,} bytes" in nginx
 
 
+def test_what_the_proxy_answers_itself_has_a_request_id_too() -> None:
+    nginx = (ROOT / "deploy/nginx.conf").read_text(encoding="utf-8")
+    answers = re.findall(r"add_header X-Request-Id \$named always;\s+return \d+ '(.*)';", nginx)
+    assert len(answers) == nginx.count(" return ") == 4
+    assert all(json.loads(answer)["request_id"] == "$named" for answer in answers)
+
+
 def test_every_file_the_composition_mounts_is_there() -> None:
     services = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))["services"]
     assert services["holdfast"]["depends_on"]["postgres"]["condition"] == "service_healthy"

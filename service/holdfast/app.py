@@ -12,18 +12,23 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import Route
 
 from holdfast import __version__
-from holdfast.api import health, hot, learners, looking, openapi, problems
+from holdfast.api import audit, health, hot, learners, looking, openapi, problems
 from holdfast.api.access import Gate
 from holdfast.api.front import Front, HotRoute
+from holdfast.api.limits import Limits
+from holdfast.api.metrics import Metrics, Traffic
 from holdfast.api.service import Service
+from holdfast.api.watch import Watch
 from holdfast.errors import HoldfastError
 from holdfast.hosting.host import Host
 from holdfast.settings import Settings
 from holdfast.store.database import Database
-from holdfast.store.engine import SingleProcess, connect, parse_url
+from holdfast.store.engine import alone, connect, parse_url
 from holdfast.store.migrate import migrate
 
-STOP_WITHIN_S = 8.0
+# Both together: a stop takes less than ten seconds, whatever hangs.
+DRAIN_WITHIN_S = 3  # for the requests that are being answered
+SAVE_WITHIN_S = 4.0  # for the writer; what it cannot save then is in the log
 GARBAGE_LOOK_EVERY = 20_000  # new containers
 
 log = structlog.get_logger("holdfast")
@@ -35,23 +40,24 @@ def build(settings: Settings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         url = parse_url(settings.database_url)
-        alone = SingleProcess(url) if url.get_backend_name() == "sqlite" else None
-        database = Database(connect(url))
-        migrate(database.engine)
-        host = Host(database, _warn)
-        host.start()
-        app.state.service = Service(database, host, Gate(database, settings.pepper.encode(), settings.auth == "off"))
-        _settle_memory()
-        yield
-        host.stop(STOP_WITHIN_S)
-        database.close()
-        if alone is not None:
-            alone.release()
+        with alone(url):
+            database = Database(connect(url))
+            migrate(database.engine)
+            host = Host(database, _warn)
+            host.start()
+            app.state.metrics = Metrics(app.state.traffic, host)
+            gate = Gate(database, settings.pepper.encode(), settings.auth == "off")
+            app.state.service = Service(database, host, gate, Limits(settings.rate_limit, settings.rate_burst))
+            _settle_memory()
+            yield
+            host.stop(SAVE_WITHIN_S)
+            database.close()
 
     app = FastAPI(title="Holdfast", version=__version__, lifespan=lifespan, redirect_slashes=False)
+    app.state.traffic = Traffic()
     for path, endpoint in HOT_ROUTES.items():  # first, so that they are found first
         app.router.routes.append(Route(path, endpoint, methods=["POST"]))
-    for router in (learners.router, looking.router, health.router):
+    for router in (learners.router, looking.router, audit.router, health.router):
         app.include_router(router)
     app.add_exception_handler(HoldfastError, problems.answer_problem)
     app.add_exception_handler(RequestValidationError, problems.answer_validation)
@@ -69,9 +75,9 @@ def _settle_memory() -> None:
     gc.set_threshold(GARBAGE_LOOK_EVERY)
 
 
-def front(app: FastAPI) -> Front:
-    """The same application with its hot routes in front of it: what `serve` runs."""
-    return Front(app, HOT_ROUTES)
+def front(app: FastAPI, settings: Settings) -> Watch:
+    """The same application with its hot routes in front of it, watched: what `serve` runs."""
+    return Watch(Front(app, HOT_ROUTES), app.state.traffic, access_log=settings.access_log == "on")
 
 
 def _warn(event: str, **facts: object) -> None:

@@ -6,6 +6,7 @@ HoldfastError
 ├── NotFound                no such learner, decision or key that this caller may see
 ├── Conflict                the same id with another content, or a learner that must not change now
 ├── Unavailable             the database is away or the queue is full; nothing was done, try again
+├── TooMany                 the key has asked for more than its share; nothing was done, try again later
 ├── Unauthorised            no key, or one nobody knows
 ├── Forbidden               a good key of the wrong role
 ├── TooLarge                more than a request may hold
@@ -55,6 +56,14 @@ class Unavailable(HoldfastError):
     """Not now: nothing was acknowledged, and the same request may be sent again after `retry_after_s`."""
 
     def __init__(self, detail: str, retry_after_s: int = 1) -> None:
+        super().__init__(detail)
+        self.retry_after_s = retry_after_s
+
+
+class TooMany(HoldfastError):
+    """The caller's share is spent: nothing was done, and the same request may be sent again after `retry_after_s`."""
+
+    def __init__(self, detail: str, retry_after_s: int) -> None:
         super().__init__(detail)
         self.retry_after_s = retry_after_s
 

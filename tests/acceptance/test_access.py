@@ -21,6 +21,7 @@ ROUTES = {
         ("POST", "/v1/learners/home/events"),
         ("PUT", "/v1/learners/home/state"),
         ("POST", "/v1/learners/home/retractions"),
+        ("GET", "/v1/audit"),
     ],
     "decide": [("POST", "/v1/learners/home/decisions"), ("POST", "/v1/learners/home/decisions/batch")],
     "reward": [("POST", "/v1/learners/home/rewards"), ("POST", "/v1/learners/home/rewards/batch")],
@@ -90,12 +91,21 @@ def test_no_route_is_without_a_role(server: Server) -> None:
 
 def test_a_key_for_one_learner_sees_no_other(server: Server) -> None:
     key = _key(server, "decide", "--learner", "home")
-    headers = {"Authorization": f"Bearer {key}"}
+    headers = {"Authorization": f"Bearer {key}", "X-Request-Id": "the same"}
     assert server.http.post("/v1/learners/home/decisions", json=question(5), headers=headers).status_code == 201
     foreign = server.http.post("/v1/learners/other/decisions", json=question(5), headers=headers)
     absent = server.http.post("/v1/learners/absent/decisions", json=question(5), headers=headers)
     assert foreign.status_code == absent.status_code == 404
     assert foreign.json() == absent.json()
+
+
+def test_a_key_for_one_learner_lists_and_creates_no_other(server: Server) -> None:
+    read, admin = ({"Authorization": f"Bearer {_key(server, role, '--learner', 'home')}"} for role in ("read", "admin"))
+    listed = server.http.get("/v1/learners", headers=read).json()
+    assert [item["name"] for item in listed["items"]] == ["home"]
+    for name in ("other", "absent"):  # whether it is there or not
+        assert server.http.post("/v1/learners", json=LEARNER | {"name": name}, headers=admin).status_code == 403
+    assert server.http.post("/v1/learners", json=LEARNER, headers=admin).status_code == 200
 
 
 @pytest.mark.parametrize(

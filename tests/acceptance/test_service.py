@@ -1,6 +1,7 @@
 """The contract over HTTP, against a real server on each database."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -62,6 +63,13 @@ def test_the_same_learner_again_is_no_conflict_but_another_is(server: Server) ->
     assert other.json()["type"] == "learner-exists"
 
 
+def test_many_who_create_the_same_learner_at_once_get_one(server: Server) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: server.post("/v1/learners", LEARNER | {"name": "new"}), range(24)))
+    assert sorted(answer.status_code for answer in answers) == [200] * 23 + [201]
+    assert {answer.json()["created_at"] for answer in answers} == {answers[0].json()["created_at"]}
+
+
 def test_learners_are_listed_in_pages_changed_and_deleted(server: Server) -> None:
     for name in ("alpha", "beta"):
         server.post("/v1/learners", LEARNER | {"name": name})
@@ -119,6 +127,26 @@ def test_a_decision_can_be_read_with_what_was_said_of_it(server: Server) -> None
     told = server.http.get("/v1/learners/home/decisions/d1").json()
     assert told["shown"] == [told["action"], "a" if told["action"] == "b" else "b"]
     assert [(r["outcome"], r["source"]) for r in told["rewards"]] == [("learned", "app")]
+
+
+def test_diagnostics_tell_what_waits_what_was_repeated_and_what_was_shown_lately(server: Server) -> None:
+    _live(server, 8)
+    for _ in range(3):
+        server.post("/v1/learners/home/rewards", {"decision_id": "d1", "value": 0.25})
+    last = server.post("/v1/learners/home/decisions", question(9, top=2)).json()
+    told = server.http.get("/v1/learners/home/diagnostics").json()
+    assert told["rewards"]["duplicate"] == 3
+    assert told["rewards"]["learned"] == 6
+    assert told["pending_decisions"] == 3  # two of the eight and the last
+    assert told["gauge"] is None
+    shown = [{key: item[key] for key in ("id", "mean", "bonus")} for item in last["ranking"]]
+    assert told["recent_actions"] == shown
+    server.kill()
+    server.start()
+    again = server.http.get("/v1/learners/home/diagnostics").json()
+    assert again["rewards"].pop("duplicate") == 0
+    told["rewards"].pop("duplicate")
+    assert again == told
 
 
 def test_only_the_chosen_one_is_ranked_if_asked_for(server: Server) -> None:

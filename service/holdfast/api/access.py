@@ -9,6 +9,7 @@ from holdfast.api.schemas import is_name
 from holdfast.api.wire import Headers
 from holdfast.errors import Forbidden, NotFound, Unauthorised
 from holdfast.store import keys
+from holdfast.store.audit import LOCAL, Actor
 from holdfast.store.database import Database
 from holdfast.store.keys import Key
 
@@ -33,14 +34,14 @@ class Gate:
     open: bool  # authentication is off
     _seen: dict[str, tuple[float, Key | None]] = field(default_factory=dict)
 
-    async def admit(self, headers: Headers, act: str, learner: str | None = None) -> str:
-        """The name of the caller, if the key allows the act on the learner."""
-        caller = "local" if self.open else await self._caller(headers, act, learner)
+    async def admit(self, headers: Headers, act: str, learner: str | None = None) -> Actor:
+        """The caller, if the key allows the act on the learner."""
+        caller = LOCAL if self.open else await self._caller(headers, act, learner)
         if learner is not None and not is_name(learner):
             raise NotFound("learner", "no such learner")  # without asking the database, which may not take such a text
         return caller
 
-    async def _caller(self, headers: Headers, act: str, learner: str | None) -> str:
+    async def _caller(self, headers: Headers, act: str, learner: str | None) -> Actor:
         scheme, _, text = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
         parts = keys.split(text.strip()) if scheme.lower() == "bearer" else None
         key = await self._key(parts[0]) if parts else None
@@ -50,7 +51,7 @@ class Gate:
             raise NotFound("learner", "no such learner")
         if act not in ALLOWED[key.role]:
             raise Forbidden(f"a key of role {key.role} may not do this")
-        return key.name
+        return Actor(key.name, key.id, key.learner)
 
     async def _key(self, key_id: str) -> Key | None:
         now = time.monotonic()

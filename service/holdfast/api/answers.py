@@ -54,6 +54,7 @@ class Problem(Struct, forbid_unknown_fields=True):
     status: int
     detail: str
     errors: list[ProblemError] | UnsetType = UNSET
+    request_id: Annotated[str | UnsetType, Meta(description="The header X-Request-Id of this answer.")] = UNSET
 
 
 class RewardAnswer(Struct, forbid_unknown_fields=True):

@@ -9,6 +9,8 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from holdfast.api import problems
+from holdfast.api.metrics import TEMPLATE
+from holdfast.api.request_ids import request_id_of
 from holdfast.api.service import Service
 from holdfast.api.wire import Answer, Headers, headers_of, send_answer
 from holdfast.errors import HoldfastError
@@ -43,12 +45,12 @@ class HotRoute:
         try:
             answer = await self.endpoint(call)
         except HoldfastError as problem:
-            answer = problems.answer(problem)
+            answer = problems.answer(scope, problem)
         except ClientDisconnect:
-            answer = problems.DISCONNECTED
+            answer = problems.disconnected(scope)
         except Exception:
-            log.exception("request failed")
-            answer = problems.FAILED
+            log.exception("request failed", request_id=request_id_of(scope).decode("ascii"))
+            answer = problems.failed(scope)
         await send_answer(answer, send)
 
 
@@ -65,6 +67,7 @@ class Front:
             route = self.routes.get(rest)
             if route is not None and name:
                 scope["app"], scope["path_params"] = self.app, {"name": name}
+                scope[TEMPLATE] = f"{PREFIX}{{name}}/{rest}"
                 await route(scope, receive, send)
                 return
         await self.app(scope, receive, send)

@@ -2,11 +2,12 @@
 
 import asyncio
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.concurrency import run_in_threadpool
 
 from holdfast.api.learners import ServiceDep
+from holdfast.api.metrics import Metrics
 from holdfast.api.service import Service
 
 READY_WITHIN_S = 1.0
@@ -36,5 +37,7 @@ async def _answers(service: Service) -> bool:
 
 
 @router.get("/metrics", operation_id="get_metrics", summary="Prometheus metrics")
-async def metrics() -> Response:
-    return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+async def metrics(request: Request) -> Response:
+    """Holdfast's own, with the prefix `holdfast_`, and those of the process."""
+    own: Metrics = request.app.state.metrics
+    return Response(own.text() + generate_latest(), media_type=CONTENT_TYPE_LATEST)

@@ -26,6 +26,7 @@ from holdfast.hosting.ids import new_id
 from holdfast.hosting.learn import Claim, Reward, Verdict
 from holdfast.hosting.once import Once, Rendered
 from holdfast.hosting.operation import Operation
+from holdfast.store.audit import Actor
 
 SCOPE_MAX = 512
 NEVER_ASKED = b""  # an id of our own: no caller can have asked for it before
@@ -40,18 +41,20 @@ _encode = msgspec.json.Encoder().encode
 
 async def decide(call: Call) -> Answer:
     """POST /v1/learners/{name}/decisions"""
-    await call.service.gate.admit(call.headers, "decide", call.learner)
+    caller = await call.service.gate.admit(call.headers, "decide", call.learner)
     raw = await read_body(call.headers, call.receive)
     body = decode(_one_decision, raw)
+    await _charge(call, caller, len(body.actions))
     operation = Decide(call.learner, [_question(await call.service.encoder(call.learner), body)])
     return await _answer(call, raw, operation, lambda made: (201, _decision(made[0], call.learner, body.ranking)))
 
 
 async def decide_many(call: Call) -> Answer:
     """POST /v1/learners/{name}/decisions/batch"""
-    await call.service.gate.admit(call.headers, "decide", call.learner)
+    caller = await call.service.gate.admit(call.headers, "decide", call.learner)
     raw = await read_body(call.headers, call.receive)
     bodies = decode(_many_decisions, raw).decisions
+    await _charge(call, caller, sum(len(body.actions) for body in bodies))
     operation = Decide(call.learner, _questions(await call.service.encoder(call.learner), bodies))
 
     def render(made: list[Answered]) -> tuple[int, Any]:
@@ -66,6 +69,7 @@ async def reward(call: Call) -> Answer:
     caller = await call.service.gate.admit(call.headers, "reward", call.learner)
     raw = await read_body(call.headers, call.receive)
     operation = Reward(call.learner, _claims([decode(_one_reward, raw)], caller))
+    await _charge(call, caller, 1)
 
     def render(verdicts: list[Verdict | HoldfastError]) -> tuple[int, Any]:
         if isinstance(verdicts[0], HoldfastError):
@@ -80,6 +84,7 @@ async def reward_many(call: Call) -> Answer:
     caller = await call.service.gate.admit(call.headers, "reward", call.learner)
     raw = await read_body(call.headers, call.receive)
     bodies = decode(_many_rewards, raw).rewards
+    await _charge(call, caller, len(bodies))
 
     def render(verdicts: list[Verdict | HoldfastError]) -> tuple[int, Any]:
         return 200, {"rewards": [_verdict_or_problem(v, b) for v, b in zip(verdicts, bodies, strict=True)]}
@@ -92,11 +97,19 @@ async def observe(call: Call) -> Answer:
     caller = await call.service.gate.admit(call.headers, "admin", call.learner)
     raw = await read_body(call.headers, call.receive)
     events = decode(_many_events, raw).events
+    await _charge(call, caller, sum(len(event.actions) for event in events))
     encoder = await call.service.encoder(call.learner)
     observations = [_observation(encoder, event, index, caller) for index, event in enumerate(events)]
     return await _answer(
         call, raw, Observe(call.learner, observations), lambda all_: (200, {"events": [one._asdict() for one in all_]})
     )
+
+
+async def _charge(call: Call, caller: Actor, rows: int) -> None:
+    """Take what so many feature vectors cost from the key's share, before any is made."""
+    if call.service.limits.on:
+        encoder = await call.service.encoder(call.learner)
+        call.service.limits.charge(caller.key_id, rows * encoder.dimension)
 
 
 async def _answer(call: Call, raw: bytes, operation: Operation, render: Callable[[Any], tuple[int, Any]]) -> Answer:
@@ -146,17 +159,17 @@ def _asked(body: DecisionBody, phi: Array) -> Question:
     return Question(body.decision_id, ids, phi, body.top, content.digest()[:16], True)
 
 
-def _claims(bodies: list[RewardBody], caller: str) -> list[Claim]:
-    return [Claim(b.decision_id, b.value, b.action_id, caller if b.source is None else b.source) for b in bodies]
+def _claims(bodies: list[RewardBody], caller: Actor) -> list[Claim]:
+    return [Claim(b.decision_id, b.value, b.action_id, caller.name if b.source is None else b.source) for b in bodies]
 
 
-def _observation(encoder: Encoder, event: EventBody, index: int, caller: str) -> Observation:
+def _observation(encoder: Encoder, event: EventBody, index: int, caller: Actor) -> Observation:
     with _placed(f"/events/{index}"):
         phi = encoder.encode(event.context, event.actions)
     chosen = next((i for i, action in enumerate(event.actions) if action.id == event.action_id), None)
     if chosen is None:
         raise InvalidInput(f"/events/{index}/action_id", "must be the id of one of the actions")
-    source = caller if event.source is None else event.source
+    source = caller.name if event.source is None else event.source
     return Observation(phi[chosen], event.action_id, event.value, event.probability, source)
 
 

@@ -6,14 +6,16 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from holdfast.api.bodies import described
+from holdfast.api.limits import MANAGEMENT_COST
 from holdfast.api.schemas import NO_NUL, LearnerBody, LearnerChange
 from holdfast.api.service import Service
 from holdfast.api.wire import headers_of
-from holdfast.errors import Conflict, InvalidConfiguration, NotFound
+from holdfast.errors import Conflict, Forbidden, InvalidConfiguration, NotFound
 from holdfast.features.limits import ID_LENGTH_MAX
 from holdfast.hosting.blueprint import Blueprint, canonical, draw
 from holdfast.hosting.host import microseconds
-from holdfast.store import learners
+from holdfast.store import audit, learners
+from holdfast.store.audit import Actor
 from holdfast.store.learners import LearnerRow
 
 LIST_MAX = 100
@@ -26,48 +28,58 @@ def service_of(request: Request) -> Service:
     return service
 
 
-async def _admin(request: Request) -> None:
-    await service_of(request).gate.admit(headers_of(request.scope), "admin", request.path_params.get("name"))
+async def _enter(request: Request, act: str) -> Actor:
+    service = service_of(request)
+    caller = await service.gate.admit(headers_of(request.scope), act, request.path_params.get("name"))
+    service.limits.charge(caller.key_id, MANAGEMENT_COST)
+    return caller
 
 
-async def _reader(request: Request) -> None:
-    await service_of(request).gate.admit(headers_of(request.scope), "read", request.path_params.get("name"))
+async def _admin(request: Request) -> Actor:
+    return await _enter(request, "admin")
+
+
+async def _reader(request: Request) -> Actor:
+    return await _enter(request, "read")
 
 
 ServiceDep = Annotated[Service, Depends(service_of)]
 Admin = Depends(_admin)
 Reader = Depends(_reader)
+ByAdmin = Annotated[Actor, Admin]  # the same check, and who it was
+ByReader = Annotated[Actor, Reader]
 Description = Annotated[LearnerBody, Depends(described(LearnerBody))]
 Change = Annotated[LearnerChange, Depends(described(LearnerChange))]
 
 
 @router.post("", status_code=201, operation_id="create_learner", dependencies=[Admin], summary="Create a learner")
-def create(body: Description, service: ServiceDep, response: Response) -> dict[str, Any]:
+def create(by: ByAdmin, body: Description, service: ServiceDep, response: Response) -> dict[str, Any]:
     """The same body again answers 200; another body under the same name is a conflict."""
+    if by.learner not in (None, body.name):
+        raise Forbidden("a key for one learner may not create another")
     drawn(body.spec())  # refuse what cannot be built before anything is stored
     spec = canonical(body.spec())
     with service.database.write() as connection:
-        row = learners.find(connection, body.name)
-        if row is None:
-            learners.create(connection, body.name, spec, microseconds())
-            row = learners.find(connection, body.name)
-        elif row.spec != spec:
-            raise Conflict("learner-exists", "there is a learner of this name with another description")
+        if learners.create(connection, body.name, spec, microseconds()):
+            audit.note(connection, by, "learner created", body.name, microseconds())
         else:
             response.status_code = 200
-    assert row is not None
+        row = found(learners.find(connection, body.name))
+    if row.spec != spec:
+        raise Conflict("learner-exists", "there is a learner of this name with another description")
     return describe(row)
 
 
 @router.get("", operation_id="list_learners", dependencies=[Reader], summary="List learners by name")
 def page(
+    by: ByReader,
     service: ServiceDep,
     limit: Annotated[int, Query(ge=1, le=LIST_MAX)] = LIST_MAX,
     cursor: Annotated[str, Query(max_length=ID_LENGTH_MAX, pattern=NO_NUL)] = "",
 ) -> dict[str, Any]:
-    """`next_cursor` is null on the last page."""
+    """`next_cursor` is null on the last page. A key for one learner sees that one."""
     with service.database.read() as connection:
-        rows = learners.page(connection, cursor, limit)
+        rows = learners.page(connection, cursor, limit, by.learner)
     return {"items": [describe(row) for row in rows], "next_cursor": rows[-1].name if len(rows) == limit else None}
 
 
@@ -80,7 +92,7 @@ def read(name: str, service: ServiceDep) -> dict[str, Any]:
 @router.patch(
     "/{name}", operation_id="change_learner", dependencies=[Admin], summary="Pause, or change the mode or wait"
 )
-def change(name: str, body: Change, service: ServiceDep) -> dict[str, Any]:
+def change(by: ByAdmin, name: str, body: Change, service: ServiceDep) -> dict[str, Any]:
     """Everything else would break the guarantee and is refused."""
     with service.database.write() as connection:
         row = found(learners.find(connection, name))
@@ -90,14 +102,17 @@ def change(name: str, body: Change, service: ServiceDep) -> dict[str, Any]:
             drawn(spec)
         values = body.model_dump(include={"paused", "mode"}, exclude_none=True)
         learners.change(connection, row.id, spec=canonical(spec), **values)
+        audit.note(connection, by, "learner changed", name, microseconds(), **body.model_dump(exclude_unset=True))
         return describe(found(learners.find(connection, name)))
 
 
 @router.delete("/{name}", status_code=204, operation_id="delete_learner", dependencies=[Admin], summary="Delete it")
-def remove(name: str, service: ServiceDep) -> None:
+def remove(by: ByAdmin, name: str, service: ServiceDep) -> None:
     """The learner, its log and its snapshots."""
     with service.database.write() as connection:
-        learners.remove(connection, found(learners.find(connection, name)).id)
+        row = found(learners.find(connection, name))
+        learners.remove(connection, row.id)
+        audit.note(connection, by, "learner deleted", name, microseconds(), position=row.head)
 
 
 def drawn(spec: dict[str, Any]) -> Blueprint:

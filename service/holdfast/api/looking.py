@@ -3,13 +3,16 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
 
-from holdfast.api.learners import Admin, Reader, ServiceDep, found
+from holdfast.api.learners import Admin, ByAdmin, Reader, ServiceDep, found
+from holdfast.api.service import Service
 from holdfast.api.wire import headers_of, read_body
 from holdfast.errors import NotFound, NotYet
 from holdfast.hosting.bring import Import
 from holdfast.hosting.live import WEIGHT_EDGES
 from holdfast.hosting.look import Export, Look
+from holdfast.hosting.recent import recent_actions
 from holdfast.hosting.tell import tell, tell_decision
 from holdfast.store import learners, log
 
@@ -22,9 +25,18 @@ router = APIRouter(prefix="/v1/learners/{name}", tags=["looking inside"])
 
 @router.get("/diagnostics", operation_id="get_diagnostics", dependencies=[Reader], summary="How the learner is doing")
 async def diagnostics(name: str, service: ServiceDep) -> dict[str, Any]:
-    """Numbers are unrounded, at one position of the log."""
+    """Numbers are unrounded, at one position of the log; `pending_decisions` and `recent_actions` are read from the
+    database a moment later.
+
+    `rewards.duplicate` counts repeats answered by this process since it took the learner up: repeats are not in the
+    log, so a restart begins at 0 and replicas count their own. All other numbers are a fold of the log, the same after
+    a restart. `pending_decisions` wait for their reward. `recent_actions` are the last actions shown (at most 20, from
+    the last 50 decisions among the last 1,000 events), each with the mean and the bonus it had when it was last shown.
+    `alpha` is null where nothing is insured. `gauge` is null: the estimate of the corruption seen is not there yet.
+    """
     blueprint = await service.blueprint(name)
     sight = await service.ask(Look(name))
+    pending, recent = await run_in_threadpool(_from_the_log, service, name)
     tally, state = sight.tally, sight.state
     weighed = sum(tally.weights)
     return {
@@ -41,9 +53,22 @@ async def diagnostics(name: str, service: ServiceDep) -> dict[str, Any]:
             "counts": list(tally.weights),
             "down_weighted_share": 1.0 - tally.weights[-1] / weighed if weighed else 0.0,
         },
-        "rewards": {name: getattr(tally, name) for name in ("learned", "pending", "late", "defaulted", "ignored")},
+        "rewards": {
+            "duplicate": sight.duplicates,
+            **{name: getattr(tally, name) for name in ("learned", "pending", "late", "defaulted", "ignored")},
+        },
         "decisions": tally.decisions,
+        "pending_decisions": pending,
+        "recent_actions": recent,
+        "gauge": None,
     }
+
+
+def _from_the_log(service: Service, name: str) -> tuple[int, list[dict[str, Any]]]:
+    """Off the writer's thread: counting what waits may take the database a while."""
+    with service.database.read() as connection:
+        learner_id = found(learners.find(connection, name)).id
+        return log.count_waiting(connection, learner_id), recent_actions(connection, learner_id)
 
 
 @router.get("/state", operation_id="export_state", dependencies=[Reader], summary="The state as a file")
@@ -54,9 +79,10 @@ async def export(name: str, service: ServiceDep) -> Response:
 
 
 @router.put("/state", operation_id="import_state", dependencies=[Admin], summary="Import a state into an empty learner")
-async def bring(name: str, request: Request, service: ServiceDep) -> dict[str, int]:
+async def bring(by: ByAdmin, name: str, request: Request, service: ServiceDep) -> dict[str, int]:
     """A file of a learner of the same shape; refused if it is damaged, of another version, or if there is a history."""
-    return {"position": await service.ask(Import(name, await read_body(headers_of(request.scope), request.receive)))}
+    state = await read_body(headers_of(request.scope), request.receive)
+    return {"position": await service.ask(Import(name, state, by))}
 
 
 @router.post("/retractions", operation_id="retract", dependencies=[Admin], include_in_schema=False)

@@ -8,7 +8,9 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from holdfast.api import answers, bodies, schemas, wire
+from holdfast.api.limits import MANAGEMENT_COST
 from holdfast.api.refusals import ERRORS_MAX
+from holdfast.api.request_ids import LENGTH_MAX
 from holdfast.features import limits
 
 REF = "#/components/schemas/"
@@ -31,8 +33,16 @@ of JSON features, {limits.TOKENS_MAX:,} in one object, names of {limits.NAME_LEN
 action, {limits.PAIRS_PER_REQUEST_MAX:,} terms in one request; {limits.STATES_MAX:,} states of a table.
 Booleans and texts are not numbers, unknown and repeated names are refused.
 
+**Rate limit**, where the operator has set one: each key has a share that fills at a steady rate. A decision costs its
+number of actions times the learner's `dimension`, a reward the `dimension`, any other request {MANAGEMENT_COST:g}; a
+batch costs what its items do. A spent share answers 429 with `Retry-After`, and nothing has happened. A request that
+costs more than a full share holds is answered when the share is full, and its debt is waited for afterwards.
+
 **Errors** are `application/problem+json` (RFC 9457). They name the place and the rule, at most {ERRORS_MAX} of them,
 and never repeat what was sent.
+
+Every answer has the header `X-Request-Id`: the request's own, if it sent one of at most {LENGTH_MAX} printable ASCII
+characters, or a new one. Problems repeat it as `request_id`, and so does the service's log.
 """
 
 
@@ -189,7 +199,7 @@ def _refusals(operation: dict[str, Any], path: str) -> None:
     if not path.startswith("/v1/"):
         return
     operation["security"] = [{"key": []}]
-    statuses = ["401", "403", "422", "503"]
+    statuses = ["401", "403", "422", "429", "503"]
     if "{name}" in path:
         statuses.append("404")
     if "requestBody" in operation:

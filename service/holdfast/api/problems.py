@@ -8,8 +8,10 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Scope
 
 from holdfast.api.refusals import Refused, from_pydantic
+from holdfast.api.request_ids import request_id_of
 from holdfast.api.wire import Answer
 from holdfast.errors import (
     Conflict,
@@ -20,6 +22,7 @@ from holdfast.errors import (
     NotFound,
     NotYet,
     TooLarge,
+    TooMany,
     Unauthorised,
     Unavailable,
     UnusableState,
@@ -40,11 +43,11 @@ def document(problem: HoldfastError) -> dict[str, Any]:
     return body
 
 
-def answer(problem: HoldfastError) -> Answer:
+def answer(scope: Scope, problem: HoldfastError) -> Answer:
     """The problem as it goes over the wire."""
-    body = document(problem)
+    body = document(problem) | _name_of(scope)
     headers: tuple[tuple[bytes, bytes], ...] = ()
-    if isinstance(problem, Unavailable):
+    if isinstance(problem, Unavailable | TooMany):
         headers = ((b"retry-after", b"%d" % problem.retry_after_s),)
     if isinstance(problem, Unauthorised):
         headers = ((b"www-authenticate", b"Bearer"),)
@@ -54,13 +57,13 @@ def answer(problem: HoldfastError) -> Answer:
 async def answer_problem(request: Request, problem: Exception) -> Response:
     """Starlette's exception handler for everything Holdfast raises on purpose."""
     assert isinstance(problem, HoldfastError)
-    return _response(answer(problem))
+    return _response(answer(request.scope, problem))
 
 
 async def answer_validation(request: Request, problem: Exception) -> Response:
     """FastAPI's complaints about the address and the query."""
     assert isinstance(problem, RequestValidationError)
-    return _response(answer(from_pydantic(problem.errors())))
+    return _response(answer(request.scope, from_pydantic(problem.errors())))
 
 
 async def answer_http(request: Request, problem: Exception) -> Response:
@@ -68,16 +71,16 @@ async def answer_http(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, HTTPException)
     status = HTTPStatus(problem.status_code)
     slug = status.phrase.lower().replace(" ", "-")
-    plain = _plain(status, slug, status.phrase, status.description or status.phrase)
+    plain = _plain(request.scope, status, slug, status.phrase, status.description or status.phrase)
     return Response(plain.body, plain.status, problem.headers, plain.media_type.decode())
 
 
 async def answer_disconnect(request: Request, problem: Exception) -> Response:
-    return _response(DISCONNECTED)
+    return _response(disconnected(request.scope))
 
 
 async def answer_failure(request: Request, problem: Exception) -> Response:
-    return _response(FAILED)
+    return _response(failed(request.scope))
 
 
 def _response(answer: Answer) -> Response:
@@ -85,16 +88,24 @@ def _response(answer: Answer) -> Response:
     return Response(answer.body, answer.status, headers, answer.media_type.decode())
 
 
-def _plain(status: int, slug: str, title: str, detail: str) -> Answer:
-    return Answer(
-        int(status), _encode({"type": slug, "title": title, "status": int(status), "detail": detail}), PROBLEM
-    )
+def disconnected(scope: Scope) -> Answer:
+    """The caller left before the body was complete; nobody hears this, and nothing failed."""
+    return _plain(scope, 400, "incomplete", "Incomplete", "the body ended before its length")
 
 
-# The caller left before the body was complete; nobody hears this, and nothing failed.
-DISCONNECTED = _plain(400, "incomplete", "Incomplete", "the body ended before its length")
-# A mistake of ours: say so, and nothing of its inside.
-FAILED = _plain(500, "internal", "Internal error", "the request failed; it was logged")
+def failed(scope: Scope) -> Answer:
+    """A mistake of ours: say so, and nothing of its inside."""
+    return _plain(scope, 500, "internal", "Internal error", "the request failed; it was logged")
+
+
+def _plain(scope: Scope, status: int, slug: str, title: str, detail: str) -> Answer:
+    body = {"type": slug, "title": title, "status": int(status), "detail": detail} | _name_of(scope)
+    return Answer(int(status), _encode(body), PROBLEM)
+
+
+def _name_of(scope: Scope) -> dict[str, str]:
+    """What to quote when asking about it; the same as in the log and in the header X-Request-Id."""
+    return {"request_id": request_id_of(scope).decode("ascii")}
 
 
 def _kind(problem: HoldfastError) -> tuple[int, str, str]:
@@ -115,6 +126,8 @@ def _kind(problem: HoldfastError) -> tuple[int, str, str]:
         return 409, problem.slug, "Conflict"
     if isinstance(problem, TooLarge):
         return 413, "too-large", "Too large"
+    if isinstance(problem, TooMany):
+        return 429, "rate-limited", "Too many requests"
     if isinstance(problem, NotYet):
         return 501, "not-implemented", "Not implemented"
     if isinstance(problem, Unavailable):

@@ -9,6 +9,7 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 
 from holdfast.api.access import Gate
+from holdfast.api.limits import Limits
 from holdfast.errors import NotFound, Unavailable
 from holdfast.features import Encoder
 from holdfast.hosting.blueprint import Blueprint, draw
@@ -29,6 +30,7 @@ class Service:
     database: Database
     host: Host
     gate: Gate
+    limits: Limits = field(default_factory=Limits)
     _outbox: list[Job] = field(default_factory=list)
     _known: dict[str, tuple[float, str, Blueprint]] = field(default_factory=dict)
 

@@ -29,6 +29,7 @@ class Dense:
     - `disjoint`: one block per declared id of `actions`, with c in the block of the candidate (1 without a context)
     - `cell`: for `tabular`: c is one whole number below `states`; φ is the number of the cell (c, id)
 
+    >>> from holdfast.features import Candidate
     >>> Dense(context=2, action=1).encode([0.1, 0.2], [Candidate("a", [0.3])]).tolist()
     [[0.1, 0.2, 0.3]]
     """

@@ -49,6 +49,7 @@ class Group(NamedTuple):
 class Hashed:
     """`interactions` name what is crossed: a side (`context`, `action`) or a namespace of either.
 
+    >>> from holdfast.features import Candidate
     >>> phi = Hashed(dimension=16).encode({"hour": 0.5}, [Candidate("a", {"genre": "jazz"})])
     >>> phi.shape, bool(abs((phi**2).sum() - 1) < 1e-12)
     ((1, 16), True)

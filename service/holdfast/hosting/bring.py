@@ -1,5 +1,6 @@
 """What a learner can be given from elsewhere: complete observations from old logs, or a whole state."""
 
+import hashlib
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,6 +10,8 @@ from holdfast.hosting.live import LiveLearner
 from holdfast.hosting.operation import OneByOne
 from holdfast.hosting.records import ObservationRecord, pack
 from holdfast.learners import codec
+from holdfast.store import audit
+from holdfast.store.audit import Actor
 from holdfast.store.log import Event, Transaction
 
 
@@ -58,6 +61,7 @@ class Import(OneByOne):
 
     learner: str
     state: bytes
+    by: Actor
 
     def perform(self, live: LiveLearner, transaction: Transaction, now: int) -> int:
         """The position of the import in the log."""
@@ -66,4 +70,6 @@ class Import(OneByOne):
         live.state = codec.restore(self.state, live.blueprint.bandit)
         live.position = 1
         transaction.append(live.id, Event(1, "import", "i/1", now, None, None, bytes(self.state)))
+        digest = hashlib.sha256(self.state).hexdigest()
+        audit.note(transaction.connection, self.by, "state imported", live.name, now, sha256=digest)
         return live.position

@@ -42,6 +42,7 @@ def _expire(live: LiveLearner, transaction: Transaction, decision: Event, about:
         if reward is not None:
             live.tally.count("defaulted")
     live.position += 1
+    live.expiries += 1
     event_id = f"x/{decision.event_id.removeprefix('d/')}"
     payload = pack(ExpiryRecord(rewards, weights))
     transaction.append(live.id, Event(live.position, "expiry", event_id, now, None, decision.position, payload))

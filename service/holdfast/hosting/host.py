@@ -23,6 +23,7 @@ from holdfast.errors import NotFound, Unavailable
 from holdfast.hosting.blueprint import draw
 from holdfast.hosting.expire import EXPIRIES_PER_SWEEP, Expire
 from holdfast.hosting.live import LiveLearner
+from holdfast.hosting.meter import Meter
 from holdfast.hosting.operation import Operation
 from holdfast.hosting.recover import Warn, catch_up, revive, snapshot_of
 from holdfast.learners.modes import as_mode
@@ -56,7 +57,8 @@ class Host:
 
     def __init__(self, database: Database, warn: Warn, clock: Callable[[], int] = microseconds) -> None:
         self._database = database
-        self._warn = warn
+        self.meter = Meter()
+        self._warn = self.meter.hearing(warn)
         self._clock = clock
         self._waiting: deque[Job] = deque()
         self._awake = threading.Condition()
@@ -70,6 +72,14 @@ class Host:
     def lives(self) -> bool:
         """Whether the writer is there to answer."""
         return self._thread.is_alive()
+
+    def queued(self) -> int:
+        """How many operations wait for the writer."""
+        return len(self._waiting)
+
+    def live_learners(self) -> int:
+        """How many learners are in memory."""
+        return len(self._live)
 
     def stop(self, timeout_s: float) -> None:
         """Finish what is waiting, save what was learned, end the thread."""
@@ -111,6 +121,7 @@ class Host:
 
     def _serve(self, batch: list[Job]) -> None:
         """One transaction for all; the answers go out after its commit."""
+        started = time.perf_counter()
         try:
             with self._database.write() as connection:
                 transaction = Transaction(connection)
@@ -118,9 +129,11 @@ class Host:
                 transaction.flush()
                 self._save_if_due(connection, batch)
         except Exception as problem:
+            self.meter.failed()
             self._forget(batch)
             self._recover_from(batch, problem)
             return
+        self.meter.committed(len(batch), time.perf_counter() - started)
         _publish(batch, answers)
 
     def _recover_from(self, batch: list[Job], problem: Exception) -> None:
@@ -146,6 +159,7 @@ class Host:
         for candidate in sorted(known, key=lambda live: live.id):
             live = self._lock(candidate, transaction)
             if live is not None:
+                self.meter.begun(live)
                 indexes = by_name[live.name]
                 done = _perform_all([batch[index].operation for index in indexes], live, transaction, now)
                 for index, answer in zip(indexes, done, strict=True):
@@ -195,7 +209,9 @@ class Host:
                 self._save(connection, live)
 
     def _save(self, connection: Connection, live: LiveLearner) -> None:
-        snapshots.save(connection, live.id, snapshot_of(live), self._clock())
+        snapshot = snapshot_of(live)
+        snapshots.save(connection, live.id, snapshot, self._clock())
+        self.meter.saved(len(snapshot.state))
         live.snapshot_position = live.position
 
     def _save_all(self) -> None:
@@ -215,6 +231,7 @@ class Host:
 
     def _sweep(self) -> bool:
         """Settle decisions whose wait has ended, forget answers nobody will ask for; whether there is more to do."""
+        self.meter.sweeps += 1
         try:
             with self._database.write() as connection:
                 idempotency.forget(connection, self._clock())

@@ -103,6 +103,7 @@ def _earlier(live: LiveLearner, transaction: Transaction, claim: Claim, shown: i
     record = unpack_reward(earlier.event.payload)
     if record.value != claim.value:
         raise Conflict("reward-exists", "this decision was rewarded with another value")
+    live.duplicates += 1
     return Verdict(claim.decision_id, "duplicate", record.weight, earlier.event.position)
 
 

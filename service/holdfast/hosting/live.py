@@ -69,6 +69,9 @@ class LiveLearner:
     position: int = 0
     tally: Tally = field(default_factory=Tally)
     snapshot_position: int = 0
+    # Since this process took the learner up; neither is needed to go on.
+    duplicates: int = 0  # rewards sent again, which the log does not hold
+    expiries: int = 0
 
     def learn(self, phi: Array, reward: float) -> float:
         """Fold one reward in; the weight it was given."""

@@ -16,6 +16,7 @@ class Sight(NamedTuple):
     state: BanditState
     tally: Tally
     noise: float
+    duplicates: int  # since this process took the learner up
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Look(OneByOne):
 
     def perform(self, live: LiveLearner, transaction: Transaction, now: int) -> Sight:
         noise = live.blueprint.bandit.noise.level_of(live.state.noise)
-        return Sight(live.position, live.state, live.tally.copy(), noise)
+        return Sight(live.position, live.state, live.tally.copy(), noise, live.duplicates)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 """Connections: SQLite in one process with full durability, or PostgreSQL with deadlines on everything."""
 
 import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,9 @@ STATEMENT_TIMEOUT_MS = 4_000  # the server's own: shorter than the silence after
 LOCK_TIMEOUT_MS = 3_000
 IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000
 CONNECT_TIMEOUT_S = 2
-# The connection that was used last is the one whose caches are warm; wait so long for one at most.
-POOL: dict[str, Any] = {"pool_use_lifo": True, "pool_timeout": 5}
+# The connection that was used last is the one whose caches are warm; wait so long for one at most. An error that is
+# logged must not repeat what was sent.
+ENGINE: dict[str, Any] = {"pool_use_lifo": True, "pool_timeout": 5, "hide_parameters": True}
 TCP_LIMITS = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 5_000}
 SQLITE_BUSY_TIMEOUT_MS = 4_000
 SQLITE_CACHE_KIB = 65_536
@@ -44,7 +47,7 @@ def connect(url: URL) -> Engine:
 
 def _sqlite(url: URL) -> Engine:
     Path(str(url.database)).parent.mkdir(parents=True, exist_ok=True)
-    engine = create_engine(url, connect_args={"check_same_thread": False}, **POOL)
+    engine = create_engine(url, connect_args={"check_same_thread": False}, **ENGINE)
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, record: Any) -> None:
@@ -75,7 +78,7 @@ def _postgresql(url: URL) -> Engine:
     }
     options = " ".join(f"-c {name}={value}" for name, value in limits.items())
     connect_args = {"options": options, "connect_timeout": CONNECT_TIMEOUT_S, **TCP_LIMITS}
-    engine = create_engine(url, connect_args=connect_args, **POOL)
+    engine = create_engine(url, connect_args=connect_args, **ENGINE)
 
     @event.listens_for(engine, "do_connect")
     def dial(dialect: Any, record: Any, arguments: Any, parameters: Any) -> Any:
@@ -107,3 +110,14 @@ class SingleProcess:
 
     def release(self) -> None:
         self._file.close()
+
+
+@contextmanager
+def alone(url: URL) -> Iterator[None]:
+    """While a SQLite file is this process's; PostgreSQL takes many processes and needs no such lock."""
+    lock = SingleProcess(url) if url.get_backend_name() == "sqlite" else None
+    try:
+        yield
+    finally:
+        if lock is not None:
+            lock.release()

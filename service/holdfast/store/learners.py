@@ -2,7 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 
 from holdfast.store.tables import learners
 
@@ -27,14 +28,20 @@ def find(connection: Connection, name: str) -> LearnerRow | None:
     return None if row is None else LearnerRow(*row)
 
 
-def page(connection: Connection, after: str, limit: int) -> list[LearnerRow]:
-    """Learners by name, from the first after `after`."""
+def page(connection: Connection, after: str, limit: int, only: str | None = None) -> list[LearnerRow]:
+    """Learners by name, from the first after `after`; just one, if the caller may see no other."""
     query = select(*_COLUMNS).where(learners.c.name > after).order_by(learners.c.name).limit(limit)
+    if only is not None:
+        query = query.where(learners.c.name == only)
     return [LearnerRow(*row) for row in connection.execute(query)]
 
 
-def create(connection: Connection, name: str, spec: str, now: int) -> None:
-    connection.execute(insert(learners).values(name=name, spec=spec, mode="online", paused=False, created_at=now))
+def create(connection: Connection, name: str, spec: str, now: int) -> bool:
+    """Whether there was none of this name; two who ask at the same moment get one learner."""
+    row = {"name": name, "spec": spec, "mode": "online", "paused": False, "created_at": now}
+    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    made = insert(learners).values(row).on_conflict_do_nothing().returning(learners.c.id)
+    return connection.execute(made).first() is not None
 
 
 def change(connection: Connection, learner_id: int, **values: Any) -> None:

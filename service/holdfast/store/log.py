@@ -10,7 +10,7 @@ Invariants
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, exists, select
+from sqlalchemy import Connection, Row, exists, func, select
 
 from holdfast.store import idempotency
 from holdfast.store.bulk import Changes, bulk_of
@@ -163,3 +163,20 @@ def event_named(connection: Connection, learner_id: int, event_id: str) -> Event
     query = select(*_COLUMNS).where(events.c.learner_id == learner_id, events.c.event_id == event_id)
     row = connection.execute(query).first()
     return None if row is None else Event(*row)
+
+
+def latest(connection: Connection, learner_id: int, kind: str, among: int) -> list[int]:
+    """The positions of the events of one kind among the newest so many of all, the newest first."""
+    newest = (
+        select(events.c.position, events.c.kind)
+        .where(events.c.learner_id == learner_id)
+        .order_by(events.c.position.desc())
+        .limit(among)
+    )
+    return [row.position for row in connection.execute(newest) if row.kind == kind]
+
+
+def count_waiting(connection: Connection, learner_id: int) -> int:
+    """How many decisions wait for their reward."""
+    query = select(func.count()).select_from(waiting).where(waiting.c.learner_id == learner_id)
+    return int(connection.execute(query).scalar_one())

@@ -6,7 +6,10 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from alembic.util import CommandError
 from sqlalchemy import Engine, text
+
+from holdfast.errors import InvalidConfiguration
 
 _PACKAGED = Path(__file__).parent.parent / "migrations"
 _CHECKED_OUT = Path(__file__).parents[3] / "migrations"
@@ -20,7 +23,10 @@ def migrate(engine: Engine) -> None:
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": ADVISORY_LOCK})
         configuration = _configuration()
         configuration.attributes["connection"] = connection
-        command.upgrade(configuration, "head")
+        try:
+            command.upgrade(configuration, "head")
+        except CommandError as problem:
+            raise InvalidConfiguration(f"this version of Holdfast cannot serve this database: {problem}") from None
 
 
 def is_current(engine: Engine) -> bool:

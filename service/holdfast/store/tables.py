@@ -129,4 +129,8 @@ audit = Table(
     Column("key_id", String(32), nullable=True),
     Column("act", String(64), nullable=False),
     Column("target", String(ID_LENGTH_MAX), nullable=False),
+    # The name of the key, or of whoever acted without one: a key's name may be gone by the time this is read.
+    Column("actor", String(ID_LENGTH_MAX), nullable=False, server_default=""),
+    # What exactly, as JSON.
+    Column("detail", Text, nullable=False, server_default="{}"),
 )
