@@ -197,7 +197,9 @@ def _decision(body: dict[str, Any]) -> Decision:
 
 def _reward(body: dict[str, Any]) -> RewardResult:
     problem = body.pop("problem", None)
-    return read(RewardResult, body, problem=None if problem is None else _problem(problem, 0))
+    if problem is not None:
+        return read(RewardResult, body, outcome="refused", problem=_problem(problem, 0))
+    return read(RewardResult, body)
 
 
 def _document(response: httpx.Response) -> Mapping[str, Any]:

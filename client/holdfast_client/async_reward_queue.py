@@ -25,7 +25,7 @@ class AsyncRewardQueue:
     def __init__(self, deliver: Deliver, outbox: Outbox, close_within_s: float = CLOSE_WITHIN_S) -> None:
         self._deliver, self._outbox, self._close_within_s = deliver, outbox, close_within_s
         self._changed = asyncio.Condition()
-        self._closing = False
+        self._closing = self._reported = False
         self._give_up_at = float("inf")
         self._task = asyncio.get_running_loop().create_task(self._run(), name="holdfast-rewards")
 
@@ -72,7 +72,8 @@ class AsyncRewardQueue:
         if asyncio.current_task() is self._task:
             return  # from a callback: the task ends by itself
         await self._task
-        if self._outbox.counts.waiting:
+        if self._outbox.counts.waiting and not self._reported:
+            self._reported = True
             raise UndeliveredRewards(self._outbox.counts.waiting)
 
     async def __aenter__(self) -> Self:

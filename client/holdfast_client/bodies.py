@@ -28,7 +28,7 @@ class Action(_ActionId, total=False):
     features: Features
 
 
-Actions: TypeAlias = Mapping[str, Features] | Sequence[str] | Sequence[Action]
+Actions: TypeAlias = Mapping[str, Features] | Sequence[str | Action]
 """The candidates: features by id, ids alone, or `Action` objects."""
 
 
@@ -90,6 +90,8 @@ def listed(actions: Actions) -> list[Mapping[str, Any]]:
     >>> listed({"a": [0.3]}), listed(["a"])
     ([{'id': 'a', 'features': [0.3]}], [{'id': 'a'}])
     """
+    if isinstance(actions, str):
+        raise TypeError("actions are a list of ids, not one of them")
     if isinstance(actions, Mapping):
         return [{"id": name, "features": features} for name, features in actions.items()]
     return [{"id": action} if isinstance(action, str) else action for action in actions]

@@ -5,6 +5,7 @@ import sys
 
 from holdfast_client.version import __version__
 
+COMMAND_LINE = "holdfast.cli"  # a Typer application; not imported before it is known to be there
 SERVICE, SIMULATOR = "service", "simulator"
 # What each subcommand needs besides the base install.
 EXTRAS = {
@@ -16,7 +17,6 @@ EXTRAS = {
     "simulate": SIMULATOR,
     "bench": "dev",
 }
-COMMAND_LINES = {SERVICE: "holdfast.cli"}
 
 USAGE = f"""holdfast {__version__}: the SDK alone (import holdfast_client)
 
@@ -33,8 +33,10 @@ def main() -> None:
         print(f"holdfast {__version__}")  # noqa: T201
         return
     try:
-        command_line = importlib.import_module(COMMAND_LINES[SERVICE])
+        command_line = importlib.import_module(COMMAND_LINE)
     except ModuleNotFoundError as missing:
+        if (missing.name or "holdfast.").startswith("holdfast."):
+            raise  # not an extra that is missing, but a part of ours
         sys.exit(_explain(words, missing.name or "a package"))
     command_line.app()
 

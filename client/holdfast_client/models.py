@@ -88,7 +88,7 @@ class RewardResult:
     """
 
     decision_id: str
-    outcome: str = "refused"
+    outcome: str
     weight: float | None = None
     position: int | None = None
     problem: Problem | None = None

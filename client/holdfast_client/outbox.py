@@ -67,7 +67,7 @@ class Batch:
     def refused(self, problem: HoldfastError) -> list[RewardResult]:
         """Every reward with the problem of the whole."""
         told = problem.problem if isinstance(problem, Refused) else Problem(0, "not-sent", "Not sent", str(problem))
-        return [RewardResult(reward.decision_id, problem=told) for reward in self.rewards]
+        return [RewardResult(reward.decision_id, "refused", problem=told) for reward in self.rewards]
 
 
 @dataclass

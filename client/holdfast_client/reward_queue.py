@@ -33,7 +33,7 @@ class RewardQueue:
     def __init__(self, deliver: Deliver, outbox: Outbox, close_within_s: float = CLOSE_WITHIN_S) -> None:
         self._deliver, self._outbox, self._close_within_s = deliver, outbox, close_within_s
         self._changed = threading.Condition()
-        self._closing = False
+        self._closing = self._reported = False
         self._give_up_at = float("inf")
         self._thread = threading.Thread(target=self._run, name="holdfast-rewards", daemon=True)
         self._thread.start()
@@ -80,7 +80,8 @@ class RewardQueue:
         if threading.current_thread() is self._thread:
             return  # from a callback: the thread ends by itself
         self._thread.join()
-        if self._outbox.counts.waiting:
+        if self._outbox.counts.waiting and not self._reported:
+            self._reported = True
             raise UndeliveredRewards(self._outbox.counts.waiting)
 
     def __enter__(self) -> Self:
