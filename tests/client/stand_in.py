@@ -42,6 +42,7 @@ class StandIn:
         routes = [
             Route("/page/health/ready", lambda request: HTMLResponse("<h1>It works!</h1>")),
             Route("/health/ready", lambda request: JSONResponse({"status": "ready"})),
+            Route("/v1/learners", self._create, methods=["POST"]),
             Route(under, self._once(self._start), methods=["POST"]),
             Route(f"{under}/{{episode}}/steps", self._once(self._step), methods=["POST"]),
             Route(f"{under}/{{episode}}/rewards", self._once(self._reward), methods=["POST"]),
@@ -65,6 +66,9 @@ class StandIn:
             return answered
 
         return answer
+
+    async def _create(self, request: Request) -> Response:
+        return JSONResponse(await request.json(), 201)
 
     def _start(self, episode: None, body: dict[str, Any]) -> tuple[int, Any]:
         self.episodes[body["episode_id"]] = []
@@ -98,14 +102,24 @@ class StandIn:
 
 
 @contextmanager
-def standing_in() -> Iterator[tuple[StandIn, str]]:
-    """It and its address, served from a thread."""
-    stand_in, port = StandIn(), free_port()
-    server = uvicorn.Server(uvicorn.Config(stand_in.app(), port=port, log_level="error", ws="none"))
+def served(app: Any) -> Iterator[str]:
+    """The address of an application, served from a thread; it has stopped at the end."""
+    port = free_port()
+    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error", ws="none"))
     thread = threading.Thread(target=lambda: asyncio.run(server.serve()))
     thread.start()
-    while not server.started:
+    while not server.started and thread.is_alive():
         time.sleep(0.01)
-    yield stand_in, f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join()
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+@contextmanager
+def standing_in() -> Iterator[tuple[StandIn, str]]:
+    """It and its address."""
+    stand_in = StandIn()
+    with served(stand_in.app()) as url:
+        yield stand_in, url
