@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-from tests.benchmarks import demo, endurance, nonlinear, numerics, record, regret, service, speed
+from tests.benchmarks import demo, endurance, nonlinear, numerics, record, regret, sdk, service, speed
 
 Section = Callable[[bool], Iterator[str]]
 
@@ -17,6 +17,7 @@ SECTIONS: dict[str, Section] = {
     ENDURANCE: lambda quick: endurance.report(endurance.Setting(3_000, 1_000, 1_000) if quick else endurance.Setting()),
     "speed": lambda quick: speed.report(speed.Setting((32,), (10,), 100) if quick else speed.Setting()),
     "service": lambda quick: service.report(service.Setting(200, 1, 8) if quick else service.Setting()),
+    "sdk": lambda quick: sdk.report(sdk.Setting(3, 2) if quick else sdk.Setting()),
     "numerics": lambda quick: numerics.report(numerics.Setting(5_000) if quick else numerics.Setting()),
     "nonlinear": lambda quick: nonlinear.report(nonlinear.Setting(300, 2, 200, 400) if quick else nonlinear.Setting()),
     "regret": lambda quick: regret.report(regret.Setting(500, 2, 5.0, 200) if quick else regret.Setting()),
