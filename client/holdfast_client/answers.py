@@ -155,8 +155,9 @@ def merged(claims: Sequence[Claim], answered: Sequence[RewardResult]) -> list[Re
 
 
 def unreachable(problem: httpx.RequestError) -> HoldfastError:
-    """The transport's complaint in our words; the address, never the key."""
-    said = f"{type(problem).__name__} at {problem.request.url.copy_with(query=None)}: {problem}"
+    """The transport's complaint in our words; the address without what is secret in it."""
+    url = problem.request.url.copy_with(userinfo=b"", query=None)
+    said = f"{type(problem).__name__} at {url}: {problem}"
     if isinstance(problem, _OUR_FAULT):
         return ConfigurationError(said)
     kind = TimedOut if isinstance(problem, httpx.TimeoutException) else NoAnswer

@@ -14,7 +14,7 @@ _OURS = {"ours": True}  # a field that the SDK fills in, never the server
 
 
 def _rest() -> Any:
-    return field(default_factory=dict, metadata=_OURS)
+    return field(default_factory=dict, metadata=_OURS, hash=False)
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Decision:
     extra: Mapping[str, Any] = _rest()
     fallback: bool = field(default=False, metadata=_OURS)
     problem: HoldfastError | None = field(default=None, metadata=_OURS, compare=False)
-    _ranking: Sequence[Mapping[str, Any]] = field(default=(), repr=False, metadata=_OURS)
+    _ranking: Sequence[Mapping[str, Any]] = field(default=(), repr=False, hash=False, metadata=_OURS)
 
     @cached_property
     def ranking(self) -> tuple[Ranked, ...]:
@@ -140,7 +140,7 @@ class Step:
     action: Chosen
     position: int | None = None
     extra: Mapping[str, Any] = _rest()
-    _ranking: Sequence[Mapping[str, Any]] = field(default=(), repr=False, metadata=_OURS)
+    _ranking: Sequence[Mapping[str, Any]] = field(default=(), repr=False, hash=False, metadata=_OURS)
 
     @cached_property
     def ranking(self) -> tuple[Ranked, ...]:

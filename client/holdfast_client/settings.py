@@ -4,6 +4,8 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import httpx
+
 from holdfast_client.errors import ConfigurationError
 from holdfast_client.version import __version__
 
@@ -31,11 +33,19 @@ def address(base_url: str | None, api_key: str | None, environment: Mapping[str,
     environment = os.environ if environment is None else environment
     url = (base_url or environment.get(URL_VARIABLE) or DEFAULT_URL).strip()
     key = (api_key if api_key is not None else environment.get(KEY_VARIABLE, "")).strip()
-    if not url.startswith(("http://", "https://")):
-        raise ConfigurationError(f"the address must begin with http:// or https://: {url!r}")
+    if not _is_address(url):
+        raise ConfigurationError("the address must be http:// or https:// and a host, without a query")
     if not key.isascii() or not key.isprintable():
         raise ConfigurationError("the API key has characters that no key has")  # and is never echoed
     headers = {"User-Agent": f"holdfast-client/{__version__}", "Accept": "application/json"}
     if key:
         headers["Authorization"] = f"Bearer {key}"
     return Address(url.rstrip("/"), headers)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        url = httpx.URL(text)
+    except httpx.InvalidURL:
+        return False
+    return url.scheme in ("http", "https") and bool(url.host) and not url.query and not url.fragment

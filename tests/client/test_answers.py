@@ -37,6 +37,7 @@ def test_results_cannot_be_changed() -> None:
     made = decision(httpx.Response(201, json=DECISION))
     with pytest.raises(AttributeError):
         made.position = 2
+    assert {made: "it can be a key"}[decision(httpx.Response(201, json=DECISION))]
 
 
 def test_diagnostics_of_an_older_server_are_read_as_far_as_they_go() -> None:

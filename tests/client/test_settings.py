@@ -18,7 +18,9 @@ def test_arguments_win_over_the_environment_and_the_environment_over_the_default
     assert "Authorization" not in plain.headers
 
 
-@pytest.mark.parametrize("url", ["localhost:8000", "ftp://here", "//here"])
+@pytest.mark.parametrize(
+    "url", ["localhost:8000", "ftp://here", "//here", "http://", "http://[::1", "http://here?a=b", "http://a:x/"]
+)
 def test_an_address_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(ConfigurationError, match="http"):
         address(url, None, {})
