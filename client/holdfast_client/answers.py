@@ -58,7 +58,7 @@ def position(response: httpx.Response) -> int:
 
 
 def health(response: httpx.Response) -> Health:
-    return Health(ready=response.is_success, status=str(json.loads(response.content)["status"]))
+    return read(Health, json.loads(response.content), ready=response.is_success)
 
 
 def decision(response: httpx.Response) -> Decision:

@@ -101,7 +101,7 @@ def question(
     actions: Actions, context: Features, decision_id: str | None = None, top: int = 1, ranking: str = "complete"
 ) -> dict[str, Any]:
     """A decision to make. It always has an id, so that asking again is the same question and gets the same answer."""
-    asked: dict[str, Any] = {"decision_id": decision_id or new_id(), "actions": listed(actions)}
+    asked: dict[str, Any] = {"decision_id": _named(decision_id), "actions": listed(actions)}
     if context is not None:
         asked["context"] = context
     if top != 1:
@@ -113,9 +113,7 @@ def question(
 
 def questions(many: Sequence[Question]) -> list[dict[str, Any]]:
     """A batch of them; whatever else an item has goes along, for the server to judge."""
-    return [
-        {**one, "decision_id": one.get("decision_id") or new_id(), "actions": listed(one["actions"])} for one in many
-    ]
+    return [{**one, "decision_id": _named(one.get("decision_id")), "actions": listed(one["actions"])} for one in many]
 
 
 def claim(decision: Decision | str, value: float, action_id: str | None, source: str | None) -> Claim:
@@ -135,6 +133,13 @@ def observations(many: Sequence[Observation]) -> list[dict[str, Any]]:
 def was_fallback(said: Claim) -> bool:
     """Whether a reward is for a decision that the server never made."""
     return said["decision_id"].startswith(FALLBACK_PREFIX)
+
+
+def _named(decision_id: str | None) -> str:
+    """The caller's id or a new one; never one that looks like a fallback's, whose rewards are ignored."""
+    if decision_id is not None and decision_id.startswith(FALLBACK_PREFIX):
+        raise ValueError(f"a decision_id cannot begin with {FALLBACK_PREFIX!r}")
+    return decision_id or new_id()
 
 
 def _as_list(value: Any) -> Any:

@@ -342,8 +342,8 @@ class Client:
     def health(self, *, timeout: float | None = None, retries: int | None = None) -> Health:
         """Whether the server is ready: migrated, recovered, and its database answers.
 
-        >>> client.health()
-        Health(ready=True, status='ready')
+        >>> client.health().ready
+        True
         """
         return self._send(wire.health(), timeout, retries)
 

@@ -218,6 +218,7 @@ class Health:
 
     ready: bool
     status: str
+    extra: Mapping[str, Any] = _rest()
 
 
 @cache

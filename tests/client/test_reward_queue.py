@@ -118,8 +118,9 @@ def test_a_callback_that_fails_does_not_stop_the_queue(client: Client) -> None:
     assert queue.counts.delivered == 3
 
 
-def test_rewards_for_fallbacks_are_ignored_and_what_cannot_be_sent_is_said_at_once(client: Client) -> None:
-    fallback = client.decide("home", ACTIONS, [0.1, 0.2], default_action="a", timeout=1e-6, retries=0)
+def test_rewards_for_fallbacks_are_ignored_and_what_cannot_be_sent_is_said_at_once(make: Make) -> None:
+    client = make("http://127.0.0.1:1", Weather([Fault.CUT]))
+    fallback = client.decide("home", ACTIONS, [0.1, 0.2], default_action="a", retries=0)
     assert fallback.fallback
     with client.rewards_in_background() as queue:
         assert not queue.add("home", fallback, 1.0)

@@ -41,6 +41,14 @@ def test_a_question_always_has_an_id() -> None:
     assert given[2]["decision_id"] == "mine"
 
 
+def test_a_question_cannot_be_named_like_a_fallback() -> None:
+    """Its rewards would be ignored."""
+    with pytest.raises(ValueError, match="fallback-"):
+        question(["a"], None, "fallback-7")
+    with pytest.raises(ValueError, match="fallback-"):
+        questions([{"actions": ["a"], "decision_id": "fallback-7"}])
+
+
 def test_only_what_was_said_is_sent() -> None:
     assert question(["a"], None, "d") == {"decision_id": "d", "actions": [{"id": "a"}]}
     assert question(["a"], [1.0], "d", 2, "chosen").keys() == {"decision_id", "actions", "context", "top", "ranking"}
