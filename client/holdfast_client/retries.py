@@ -21,7 +21,7 @@ class Retries:
     `Retry-After` lengthens it, up to `retry_after_s_max`. A pause that would outlast the call's deadline is not begun.
     """
 
-    most: int = 5
+    most: int = 8
     first_pause_s: float = 0.1
     pause_s_max: float = 5.0
     retry_after_s_max: float = 30.0
