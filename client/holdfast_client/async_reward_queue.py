@@ -55,7 +55,7 @@ class AsyncRewardQueue:
         return added
 
     async def flush(self, timeout: float = CLOSE_WITHIN_S) -> bool:  # as its twin
-        """Wait until everything added so far has its answer; false if that takes longer."""
+        """Wait until everything that was added has its answer; false if that takes longer."""
         try:
             async with asyncio.timeout(timeout), self._changed:
                 return await self._changed.wait_for(self._outbox.is_idle)

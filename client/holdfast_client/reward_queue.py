@@ -65,7 +65,7 @@ class RewardQueue:
         return added
 
     def flush(self, timeout: float = CLOSE_WITHIN_S) -> bool:
-        """Wait until everything added so far has its answer; false if that takes longer."""
+        """Wait until everything that was added has its answer; false if that takes longer."""
         with self._changed:
             return self._changed.wait_for(self._outbox.is_idle, timeout)
 
