@@ -6,7 +6,7 @@ BIN := .venv/bin
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
-.PHONY: install serve test check chaos bench bench-record bench-endurance demo openapi lock clean
+.PHONY: install serve test check chaos sdk-check bench bench-record bench-endurance demo openapi lock clean
 
 install: .venv/installed
 
@@ -35,6 +35,11 @@ check: install
 # if anything was lost.
 chaos: install
 	$(BIN)/python -m tests.chaos
+
+# The SDK's wheel alone in a fresh environment; then 5,000 decisions and rewards through a bad network and a kill -9. Two minutes.
+sdk-check: install
+	$(BIN)/python -m tests.client.fresh_install
+	$(BIN)/python -m tests.client.delivery
 
 bench: install
 	$(BIN)/python -m tests.benchmarks all

@@ -10,6 +10,7 @@ import pytest
 
 import holdfast
 import holdfast_client
+from tests.acceptance.server import Server
 from tests.benchmarks import record
 
 ROOT = Path(__file__).parent.parent
@@ -20,7 +21,8 @@ def _text(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-def test_the_readmes_example_runs_as_printed() -> None:
+def test_the_readmes_examples_run_as_printed(live_server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOLDFAST_URL", str(live_server.http.base_url))
     results = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
     assert results.attempted > 5
     assert results.failed == 0
@@ -42,6 +44,12 @@ def test_every_module_is_on_the_code_map() -> None:
         for path in (ROOT / "service/holdfast" / package).glob("*.py"):
             small_parts = {"__init__", "linear", "candidates", "numbers", "hashing", "database", "service", "bodies"}
             assert path.stem in row or path.stem in small_parts, f"{package}/{path.name} is not on the code map"
+
+
+def test_every_module_of_the_sdk_is_on_the_code_map() -> None:
+    row = next(line for line in _text("ARCHITECTURE.md").splitlines() if "`client/holdfast_client/`" in line)
+    for path in (ROOT / "client/holdfast_client").glob("*.py"):
+        assert f"`{path.stem.removeprefix('async_')}`" in row or path.stem == "__init__", path.name
 
 
 def test_every_dependency_has_its_line_of_reason() -> None:
