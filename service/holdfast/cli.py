@@ -87,6 +87,9 @@ def serve(
                 access_log=False,
                 log_config=None,
                 proxy_headers=False,
+                http=__import__("holdfast.api.one_write", fromlist=["x"]).OneWriteProtocol
+                if os.environ.get("HF_ONE")
+                else "auto",
                 timeout_graceful_shutdown=DRAIN_WITHIN_S,
             )
             # uvicorn drains, then sends itself the signal that stopped it: a stop that was asked for is no failure.

@@ -31,6 +31,10 @@ class InvalidInput(HoldfastError):
         self.pointer = pointer
         self.rule = rule
 
+    def within(self, place: str) -> "InvalidInput":
+        """The same, told of a part of something larger."""
+        return InvalidInput(place + self.pointer, self.rule)
+
 
 class InvalidConfiguration(HoldfastError):
     """A learner or a setting cannot be as described."""

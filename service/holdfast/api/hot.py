@@ -4,8 +4,7 @@ They are plain functions on typed msgspec bodies: FastAPI's way would cost more 
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -144,9 +143,11 @@ def _questions(encoder: Encoder, bodies: list[DecisionBody]) -> list[Question]:
 
 
 def _question(encoder: Encoder, body: DecisionBody, place: str = "") -> Question:
-    with _placed(place):
+    try:
         check_top(body.top, len(body.actions))
         phi = encoder.encode(body.context, body.actions)
+    except InvalidInput as problem:
+        raise problem.within(place) from None
     return _asked(body, phi)
 
 
@@ -164,22 +165,15 @@ def _claims(bodies: list[RewardBody], caller: Actor) -> list[Claim]:
 
 
 def _observation(encoder: Encoder, event: EventBody, index: int, caller: Actor) -> Observation:
-    with _placed(f"/events/{index}"):
+    try:
         phi = encoder.encode(event.context, event.actions)
+    except InvalidInput as problem:
+        raise problem.within(f"/events/{index}") from None
     chosen = next((i for i, action in enumerate(event.actions) if action.id == event.action_id), None)
     if chosen is None:
         raise InvalidInput(f"/events/{index}/action_id", "must be the id of one of the actions")
     source = caller.name if event.source is None else event.source
     return Observation(phi[chosen], event.action_id, event.value, event.probability, source)
-
-
-@contextmanager
-def _placed(place: str) -> Iterator[None]:
-    """Refusals name their place in the whole body."""
-    try:
-        yield
-    except InvalidInput as problem:
-        raise InvalidInput(place + problem.pointer, problem.rule) from None
 
 
 def _decision(answered: Answered, learner: str, ranking: str) -> DecisionAnswer:

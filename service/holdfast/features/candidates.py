@@ -57,6 +57,6 @@ def check_candidates(candidates: Sequence[Described]) -> None:
 
 
 def _are_texts(ids: list[Any]) -> bool:
-    if not all(type(name) is str and 0 < len(name) <= ID_LENGTH_MAX for name in ids):
+    if set(map(type, ids)) != {str} or "" in ids or max(map(len, ids)) > ID_LENGTH_MAX:
         return False
     return is_text("".join(ids), len(ids) * ID_LENGTH_MAX)

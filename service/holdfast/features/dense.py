@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +14,7 @@ from holdfast.errors import InvalidInput
 from holdfast.features.candidates import Described, check_candidates
 from holdfast.features.limits import DIMENSION_MAX, ID_LENGTH_MAX, STATES_MAX, VECTOR_LENGTH_MAX
 from holdfast.features.normalise import NORMALISATIONS, Normalisation, normalise
-from holdfast.features.numbers import are_small, checked_vector, rows_of
+from holdfast.features.numbers import are_lists, checked_vector, floats_of
 
 Joint = Literal["action", "concat", "outer", "disjoint", "cell"]
 
@@ -55,7 +55,7 @@ class Dense:
         demand(self.states == 1 or self.joint == "cell", "states is for joint cell")
         demand(1 <= self.dimension <= DIMENSION_MAX, f"the encoded dimension must be 1 to {DIMENSION_MAX}")
 
-    @property
+    @cached_property
     def dimension(self) -> int:
         return {
             "action": self.action,
@@ -97,16 +97,21 @@ class Dense:
         """The rows of all requests, where joining is copying and nothing at all is wrong; None otherwise."""
         if self.joint not in ("concat", "action"):
             return None
-        contexts = rows_of([[] if context is None else context for context, _ in requests], self.context)
-        lists = [candidate.features for _, candidates in requests for candidate in candidates]
-        actions = rows_of([[] if features is None else features for features in lists], self.action)
-        if contexts is None or actions is None or not (are_small(contexts) and are_small(actions)):
+        contexts = [[] if context is None else context for context, _ in requests]
+        given = [candidate.features for _, candidates in requests for candidate in candidates]
+        vectors = [[] if features is None else features for features in given]
+        if not (are_lists(contexts, self.context) and are_lists(vectors, self.action)):
             return None
+        numbers = floats_of(chain(contexts, vectors))
+        if numbers is None:
+            return None
+        cut = len(contexts) * self.context
+        actions = numbers[cut:].reshape(len(vectors), self.action)
         if self.joint == "action":
             return actions
-        phi = np.empty((len(actions), self.dimension))
-        per_request = [len(candidates) for _, candidates in requests]
-        phi[:, : self.context] = contexts if len(requests) == 1 else contexts.repeat(per_request, axis=0)
+        c = numbers[:cut].reshape(len(contexts), self.context)
+        phi = np.empty((len(vectors), self.context + self.action))
+        phi[:, : self.context] = c if len(c) == 1 else c.repeat([len(k) for _, k in requests], axis=0)
         phi[:, self.context :] = actions
         return phi
 

@@ -1,6 +1,7 @@
 """Numbers as callers send them: checked strictly, then float64."""
 
 from array import array
+from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
@@ -26,25 +27,24 @@ def checked_vector(values: Any, length: int, pointer: str) -> Array:
     return within_bounds(values, pointer)
 
 
-def rows_of(lists: list[Any], length: int) -> Array | None:
-    """Lists of numbers as one array `(n, length)`, their size not yet checked; None if anything at all is wrong."""
-    if not all(type(values) is list and len(values) == length for values in lists):
-        return None
+def are_lists(values: list[Any], length: int) -> bool:
+    """Whether all of them are lists of that length, whatever is in them."""
+    return set(map(type, values)) <= {list} and set(map(len, values)) <= {length}
+
+
+def floats_of(lists: Iterable[list[Any]]) -> Array | None:
+    """What lists hold, one after the other, as one array: at a glance, so None if anything at all may be wrong."""
     flat = list(chain.from_iterable(lists))
     if not set(map(type, flat)) <= NUMBER_TYPES:
         return None
+    if not flat:
+        return np.empty(0)
     try:
-        numbers = array("d", flat)  # reads a list of Python's floats in half the time that numpy needs
+        numbers = np.frombuffer(array("d", flat))  # reads Python's floats in half the time that numpy needs
     except OverflowError:
         return None
-    return np.frombuffer(numbers).reshape(len(lists), length) if flat else np.empty((len(lists), 0))
-
-
-def are_small(values: Array) -> bool:
-    """A quick look at many numbers: True only if all are finite and within ±1e12."""
-    flat = values.ravel()
-    together: float = ddot(flat, flat) if flat.size else 0.0  # in BLAS, which does not warn of overflow
-    return together <= NUMBER_MAX * NUMBER_MAX  # false for NaN too
+    together: float = ddot(numbers, numbers)  # in BLAS, which does not warn of overflow
+    return numbers if together <= NUMBER_MAX * NUMBER_MAX else None  # false for NaN too
 
 
 def within_bounds(values: Any, pointer: str) -> Array:

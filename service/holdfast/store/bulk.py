@@ -5,6 +5,7 @@ SQLAlchemy's way of building them costs more than running them; everything else 
 
 import json
 from collections.abc import Iterable, Sequence
+from functools import cache
 from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
@@ -12,7 +13,7 @@ from sqlalchemy import Connection, Row
 
 Rows = list[tuple[Any, ...]]
 
-ROWS_AT_ONCE = 16
+ROWS_AT_ONCE = 64
 
 
 class Changes(NamedTuple):
@@ -50,8 +51,11 @@ class SQLite:
         ON e.learner_id = ? AND e.about = json_each.value
         ORDER BY e.position
     """
-    INSERT_EVENTS = "INSERT INTO events (learner_id, position, kind, event_id, at, source, about, payload) VALUES {}"
-    INSERT_WAITING = "INSERT INTO waiting (learner_id, position, deadline) VALUES {}"
+    INSERT_EVENTS = (
+        "INSERT INTO events (learner_id, position, kind, event_id, at, source, about, payload) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    )
+    INSERT_WAITING = "INSERT INTO waiting (learner_id, position, deadline) VALUES (?, ?, ?)"
     SETTLE = "DELETE FROM waiting WHERE learner_id = ? AND position = ?"
     SET_HEAD = "UPDATE learners SET head = ?2 WHERE id = ?1"
 
@@ -74,18 +78,17 @@ class SQLite:
 
 
 def _insert(connection: Connection, statement: str, rows: Rows) -> None:
-    """So many rows in one step, then the rest one by one: each step lets other threads in and waits to come back."""
-    at_once = len(rows) // ROWS_AT_ONCE * ROWS_AT_ONCE
-    for start in range(0, at_once, ROWS_AT_ONCE):
-        values = ", ".join([_places(rows[0])] * ROWS_AT_ONCE)
-        flat = tuple(chain.from_iterable(rows[start : start + ROWS_AT_ONCE]))
-        connection.exec_driver_sql(statement.format(values), flat)
-    if rest := rows[at_once:]:
-        connection.exec_driver_sql(statement.format(_places(rest[0])), rest)
+    """Many rows in one step: each step lets other threads in and waits for its turn to come back."""
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        some = rows[start : start + ROWS_AT_ONCE]
+        connection.exec_driver_sql(_of_rows(statement, len(some)), tuple(chain.from_iterable(some)))
 
 
-def _places(row: tuple[Any, ...]) -> str:
-    return f"({', '.join('?' * len(row))})"
+@cache
+def _of_rows(statement: str, count: int) -> str:
+    """An INSERT of so many rows; there are few enough of them for the driver to keep them all prepared."""
+    row = statement.rpartition(" VALUES ")[2]
+    return statement + f", {row}" * (count - 1)
 
 
 class PostgreSQL:

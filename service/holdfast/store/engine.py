@@ -23,6 +23,7 @@ ENGINE: dict[str, Any] = {"pool_use_lifo": True, "pool_timeout": 5, "hide_parame
 TCP_LIMITS = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 5_000}
 SQLITE_BUSY_TIMEOUT_MS = 4_000
 SQLITE_CACHE_KIB = 65_536
+SQLITE_STATEMENTS_KEPT = 512
 
 
 def parse_url(text: str) -> URL:
@@ -47,7 +48,9 @@ def connect(url: URL) -> Engine:
 
 def _sqlite(url: URL) -> Engine:
     Path(str(url.database)).parent.mkdir(parents=True, exist_ok=True)
-    engine = create_engine(url, connect_args={"check_same_thread": False}, **ENGINE)
+    engine = create_engine(
+        url, connect_args={"check_same_thread": False, "cached_statements": SQLITE_STATEMENTS_KEPT}, **ENGINE
+    )
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, record: Any) -> None:
