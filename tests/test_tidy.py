@@ -39,7 +39,16 @@ PURE = {
 SHELL = {
     "holdfast/store": {"sqlalchemy", "alembic", "psycopg", "holdfast.errors", "holdfast.store"},
     "holdfast/hosting": GROUND | {"msgspec"} | {f"holdfast.{p}" for p in ("learners", "features", "store", "hosting")},
-    "holdfast/api": {"holdfast.arrays", "fastapi", "starlette", "pydantic", "msgspec", "prometheus_client", "structlog"}
+    "holdfast/api": {
+        "holdfast.arrays",
+        "fastapi",
+        "starlette",
+        "uvicorn",
+        "pydantic",
+        "msgspec",
+        "prometheus_client",
+        "structlog",
+    }
     | {"holdfast.errors"}
     | {f"holdfast.{p}" for p in ("features", "hosting", "store", "api")},
 }

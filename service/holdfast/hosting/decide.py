@@ -10,7 +10,7 @@ from holdfast.hosting.live import LiveLearner
 from holdfast.hosting.operation import Needs, runs_of_strangers
 from holdfast.hosting.records import DecisionRecord, pack, replayed, unpack_decision
 from holdfast.learners import Decision, modes
-from holdfast.store.log import Event, Transaction
+from holdfast.store.log import Event, Found, Transaction
 
 MICROSECONDS = 1_000_000
 
@@ -46,7 +46,7 @@ class Decide:
     learner: str
     questions: Sequence[Question]
 
-    def needs(self) -> Needs:
+    def needs(self, live: LiveLearner) -> Needs:
         return Needs(events=[decision_event_id(name) for name in self.given()])
 
     def given(self) -> list[str]:
@@ -130,6 +130,7 @@ def _decide_all(live: LiveLearner, transaction: Transaction, questions: Sequence
         payload = pack(_record(live, question, decision))
         event = Event(position, "decision", decision_event_id(question.decision_id), now, None, None, payload)
         transaction.append(live.id, event, deadline)
+        live.open.remember(Found(event, deadline))
         answers.append(Answered(question.decision_id, question.ids, decision, position))
     live.position += len(questions)
     live.tally.decisions += len(questions)

@@ -34,6 +34,7 @@ def expire(live: LiveLearner, transaction: Transaction, decisions: list[Event], 
 
 
 def _expire(live: LiveLearner, transaction: Transaction, decision: Event, about: list[Event], now: int) -> None:
+    live.open.forget(decision.event_id)
     record = unpack_decision(decision.payload)
     rewards = _rewards(live, record, about)
     phi = shown_features(record)

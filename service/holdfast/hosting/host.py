@@ -274,7 +274,7 @@ def _settle(settled: list[tuple[Job, Any]]) -> None:
 
 def _perform_all(operations: list[Operation], live: LiveLearner, transaction: Transaction, now: int) -> list[Any]:
     """Look up what all of them need, then perform them in order, neighbours of one kind together."""
-    needs = [operation.needs() for operation in operations]
+    needs = [operation.needs(live) for operation in operations]
     transaction.look_up(live.id, [name for need in needs for name in need.events])
     transaction.recall_all([name for need in needs for name in need.answers])
     answers: list[Any] = []

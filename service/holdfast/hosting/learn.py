@@ -41,9 +41,9 @@ class Reward(OneByOne):
     learner: str
     claims: list[Claim]
 
-    def needs(self) -> Needs:
-        firsts = (reward_event_id(claim.decision_id, 0) for claim in self.claims)
-        return Needs(events=[decision_event_id(claim.decision_id) for claim in self.claims] + list(firsts))
+    def needs(self, live: LiveLearner) -> Needs:
+        ids = [claim.decision_id for claim in self.claims if decision_event_id(claim.decision_id) not in live.open]
+        return Needs(events=[decision_event_id(name) for name in ids] + [reward_event_id(name, 0) for name in ids])
 
     def perform(self, live: LiveLearner, transaction: Transaction, now: int) -> list[Verdict | HoldfastError]:
         if live.paused:
@@ -59,7 +59,11 @@ def _attempt(live: LiveLearner, transaction: Transaction, claim: Claim, now: int
 
 
 def _judge(live: LiveLearner, transaction: Transaction, claim: Claim, now: int) -> Verdict:
-    found = transaction.find(live.id, decision_event_id(claim.decision_id))
+    event_id = decision_event_id(claim.decision_id)
+    known = live.open.forget(event_id)  # from here on something may have been said of it
+    if known is not None:
+        transaction.know(live.id, known)
+    found = transaction.find(live.id, event_id)
     if found is None:
         raise NotFound("decision", "no such decision")
     record = unpack_decision(found.event.payload)

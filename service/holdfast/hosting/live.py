@@ -8,6 +8,7 @@ import numpy as np
 
 from holdfast.arrays import Array
 from holdfast.hosting.blueprint import Blueprint
+from holdfast.hosting.open import OpenDecisions
 from holdfast.hosting.records import (
     ExpiryRecord,
     RewardRecord,
@@ -69,6 +70,7 @@ class LiveLearner:
     position: int = 0
     tally: Tally = field(default_factory=Tally)
     snapshot_position: int = 0
+    open: OpenDecisions = field(default_factory=OpenDecisions)
     # Since this process took the learner up; neither is needed to go on.
     duplicates: int = 0  # rewards sent again, which the log does not hold
     expiries: int = 0

@@ -33,8 +33,8 @@ class Once:
     def learner(self) -> str:
         return self.operation.learner
 
-    def needs(self) -> Needs:
-        return self.operation.needs()._replace(answers=[(self.scope, self.key)])
+    def needs(self, live: LiveLearner) -> Needs:
+        return self.operation.needs(live)._replace(answers=[(self.scope, self.key)])
 
     @classmethod
     def perform_all(

@@ -22,7 +22,7 @@ class Operation(Protocol):
 
     @property
     def learner(self) -> str: ...
-    def needs(self) -> Needs: ...
+    def needs(self, live: LiveLearner) -> Needs: ...
     @classmethod
     def perform_all(cls, operations: Sequence[Any], live: LiveLearner, transaction: Transaction, now: int) -> list[Any]:
         """The answer of each, in order; a refusal is the answer of the one that was refused."""
@@ -31,7 +31,7 @@ class Operation(Protocol):
 class OneByOne:
     """Operations that gain nothing from being done together."""
 
-    def needs(self) -> Needs:
+    def needs(self, live: LiveLearner) -> Needs:
         return Needs()
 
     def perform(self, live: LiveLearner, transaction: Transaction, now: int) -> Any:

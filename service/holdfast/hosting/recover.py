@@ -40,6 +40,7 @@ def revive(connection: Connection, row: LearnerRow, warn: Warn) -> LiveLearner:
 
 def catch_up(connection: Connection, live: LiveLearner) -> None:
     """Fold what the log holds after the learner's position."""
+    live.open.clear()  # another process may have said something of them
     while events := events_after(connection, live.id, live.position, CHUNK):
         decisions = _decisions_of(connection, live.id, events)
         for event in events:

@@ -83,8 +83,12 @@ class Transaction:
                 event = Event(*tuple(row)[:-1])
                 self._found[learner_id, event.event_id] = Found(event, row[-1])
 
+    def know(self, learner_id: int, found: Found) -> None:
+        """What the caller knows the log to hold, for `find`."""
+        self._found[learner_id, found.event.event_id] = found
+
     def find(self, learner_id: int, event_id: str) -> Found | None:
-        """An event that `look_up` has read or this transaction has buffered."""
+        """An event that `look_up` has read, `know` was told or this transaction has buffered."""
         return self._found.get((learner_id, event_id))
 
     def recall_all(self, names: Sequence[tuple[str, str]]) -> None:

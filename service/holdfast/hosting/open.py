@@ -1,0 +1,37 @@
+"""Decisions that nothing has been said of yet, so that a reward that comes soon needs no look into the log.
+
+They are remembered under the learner's row lock and forgotten as soon as anything is said of them, or as the copy
+catches up with another process: whatever is here is as the log has it.
+"""
+
+from holdfast.store.log import Found
+
+BYTES_MAX = 4 * 1024 * 1024  # of payload, for one learner; the oldest are forgotten first
+
+
+class OpenDecisions:
+    """By event id."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, Found] = {}
+        self._bytes = 0
+
+    def __contains__(self, event_id: str) -> bool:
+        return event_id in self._found
+
+    def remember(self, found: Found) -> None:
+        self._found[found.event.event_id] = found
+        self._bytes += len(found.event.payload)
+        while self._bytes > BYTES_MAX:
+            self.forget(next(iter(self._found)))
+
+    def forget(self, event_id: str) -> Found | None:
+        """What was known of it, if anything."""
+        found = self._found.pop(event_id, None)
+        if found is not None:
+            self._bytes -= len(found.event.payload)
+        return found
+
+    def clear(self) -> None:
+        self._found.clear()
+        self._bytes = 0

@@ -1,0 +1,68 @@
+"""What is remembered of open decisions is as the log has it, and bounded."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from holdfast.errors import Conflict
+from holdfast.hosting import open as remembered
+from holdfast.hosting.learn import Claim, Reward
+from holdfast.hosting.live import LiveLearner
+from holdfast.hosting.open import OpenDecisions
+from holdfast.hosting.operation import Needs, OneByOne
+from holdfast.store.database import Database
+from holdfast.store.log import Event, Found, Transaction
+from tests.hosting.harness import Clock, Driver, driving
+
+
+class WhatARewardNeeds(OneByOne):
+    """Asked on the thread that owns the learner."""
+
+    def __init__(self, decision_id: str) -> None:
+        self.learner, self.reward = "home", Reward("home", [Claim(decision_id, 1.0, None, None)])
+
+    def perform(self, live: LiveLearner, transaction: Transaction, now: int) -> Needs:
+        return self.reward.needs(live)
+
+
+def looked_up(driver: Driver, decision_id: str) -> int:
+    needs: Needs = driver.host.submit(WhatARewardNeeds(decision_id)).result(10)
+    return len(needs.events)
+
+
+@pytest.fixture
+def driver(database: Database) -> Iterator[Driver]:
+    with driving(database, Clock()) as driver:
+        driver.create()
+        yield driver
+
+
+def test_a_reward_that_comes_soon_needs_no_look_into_the_log_and_a_second_one_does(driver: Driver) -> None:
+    driver.decide("d1")
+    assert looked_up(driver, "d1") == 0
+    assert driver.reward("d1", 1.0).outcome == "learned"
+    assert looked_up(driver, "d1") == 2
+    assert driver.reward("d1", 1.0).outcome == "duplicate"
+    with pytest.raises(Conflict):
+        driver.reward("d1", 0.5)
+
+
+def test_what_another_process_has_said_is_not_overlooked(driver: Driver, database: Database) -> None:
+    driver.decide("d1")
+    with driving(database, driver.clock) as other:
+        assert other.reward("d1", 1.0).outcome == "learned"
+    assert driver.reward("d1", 1.0).outcome == "duplicate"
+
+
+def test_a_decision_whose_wait_has_ended_is_late_though_it_was_remembered(driver: Driver) -> None:
+    driver.decide("d1")
+    driver.clock.pass_s(601)
+    assert driver.reward("d1", 1.0).outcome == "late"
+
+
+def test_the_oldest_are_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remembered, "BYTES_MAX", 250)
+    decisions = OpenDecisions()
+    for position in range(1, 5):
+        decisions.remember(Found(Event(position, "decision", f"d/{position}", 0, None, None, bytes(100)), 9))
+    assert [position for position in range(1, 5) if f"d/{position}" in decisions] == [3, 4]
