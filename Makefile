@@ -24,7 +24,7 @@ serve: install
 	$(BIN)/holdfast serve --database-url sqlite:///data/holdfast.db
 
 test: check
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile
 
 check: install
 	$(BIN)/ruff check .
