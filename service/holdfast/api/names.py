@@ -5,6 +5,7 @@ more colons than the decoded names and texts account for may have said one twice
 stands in the body letter by letter, so as many colons as accounted for means that there was no second one.
 """
 
+from itertools import chain
 from typing import Any
 
 from holdfast.api.schemas import (
@@ -25,13 +26,15 @@ def says_each_name_once(body: bytes, decoded: TrafficBody) -> bool:
     return b"\\" not in body and body.count(b":") == _COLONS[type(decoded)](decoded)
 
 
-def _of_decision(one: DecisionBody | EventBody) -> int:
-    return 1 + _of_actions(one.actions) + (one.context is not None) + _of_features(one.context)
+def _of_decisions(decisions: list[DecisionBody]) -> int:
+    actions = list(chain.from_iterable(one.actions for one in decisions))
+    return len(decisions) + _of_actions(actions) + sum(map(_of_the_rest, decisions))
 
 
-def _of_one_decision(one: DecisionBody) -> int:
+def _of_the_rest(one: DecisionBody) -> int:
+    """What a decision says beside its actions."""
     told = (one.decision_id is not None) + (one.top != 1) + (one.ranking != "complete")
-    return _of_decision(one) + told + _of_texts(one.decision_id)
+    return told + _of_texts(one.decision_id) + (one.context is not None) + _of_features(one.context)
 
 
 def _of_actions(actions: list[ActionBody]) -> int:
@@ -55,7 +58,8 @@ def _of_reward(one: RewardBody) -> int:
 
 def _of_event(one: EventBody) -> int:
     told = (one.probability is not None) + (one.source is not None)
-    return _of_decision(one) + 2 + told + _of_texts(one.action_id, one.source)
+    told += (one.context is not None) + _of_features(one.context)
+    return 3 + _of_actions(one.actions) + told + _of_texts(one.action_id, one.source)
 
 
 def _of_texts(*texts: str | None) -> int:
@@ -63,8 +67,8 @@ def _of_texts(*texts: str | None) -> int:
 
 
 _COLONS: dict[type, Any] = {
-    DecisionBody: _of_one_decision,
-    DecisionsBody: lambda body: 1 + sum(map(_of_one_decision, body.decisions)),
+    DecisionBody: lambda body: _of_decisions([body]),
+    DecisionsBody: lambda body: 1 + _of_decisions(body.decisions),
     RewardBody: _of_reward,
     RewardsBody: lambda body: 1 + sum(map(_of_reward, body.rewards)),
     EventsBody: lambda body: 1 + sum(map(_of_event, body.events)),
