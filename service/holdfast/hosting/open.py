@@ -22,6 +22,9 @@ class OpenDecisions:
     def remember(self, found: Found) -> None:
         self._found[found.event.event_id] = found
         self._bytes += len(found.event.payload)
+
+    def trim(self) -> None:
+        """Between batches only: what an operation was told to be here must be here when it is performed."""
         while self._bytes > BYTES_MAX:
             self.forget(next(iter(self._found)))
 
