@@ -77,3 +77,11 @@ def test_a_plain_body_is_told_at_a_glance() -> None:
     for body, kind in bodies:
         raw = json.dumps(body).encode()
         assert says_each_name_once(raw, msgspec.json.decode(raw, type=kind)), body
+
+
+@pytest.mark.parametrize("depth", [9, 100, *range(980, 1000), 10_000])
+@pytest.mark.parametrize(("opened", "closed"), [("[", "]"), ('{"a":', "}")])
+def test_what_an_encoder_would_ignore_is_not_nested_too_deep_either(depth: int, opened: str, closed: str) -> None:
+    raw = f'{{"actions": [{{"id": "a"}}], "context": {{"_ignored": {opened * depth}1{closed * depth}}}}}'
+    with pytest.raises(InvalidInput, match="nested deeper"):
+        decode(msgspec.json.Decoder(DecisionBody), raw.encode())

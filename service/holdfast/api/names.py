@@ -18,6 +18,9 @@ from holdfast.api.schemas import (
     RewardsBody,
 )
 
+_NESTED = {dict, list}
+_UNTOLD = -(10**9)  # fewer than any body can make up for
+
 TrafficBody = DecisionBody | DecisionsBody | RewardBody | RewardsBody | EventsBody
 
 
@@ -45,10 +48,26 @@ def _of_actions(actions: list[ActionBody]) -> int:
 
 
 def _of_features(features: Any) -> int:
-    """What a list may hide is not accounted for: then it takes a closer look."""
+    """Values, or namespaces of values. A list alone is numbers, or its encoder refuses it."""
     if type(features) is dict:
-        return len(features) + "".join(features).count(":") + sum(map(_of_features, features.values()))
+        return _of_names(features) + sum(map(_of_value, features.values()))
     return features.count(":") if type(features) is str else 0
+
+
+def _of_value(value: Any) -> int:
+    return _of_names(value) + sum(map(_of_leaf, value.values())) if type(value) is dict else _of_leaf(value)
+
+
+def _of_leaf(value: Any) -> int:
+    """Whatever is nested deeper takes a closer look, at its depth too: an encoder may ignore it without one."""
+    if type(value) is str:
+        return value.count(":")
+    nested = type(value) is dict or (type(value) is list and not _NESTED.isdisjoint(map(type, value)))
+    return _UNTOLD if nested else 0
+
+
+def _of_names(features: dict[str, Any]) -> int:
+    return len(features) + "".join(features).count(":")
 
 
 def _of_reward(one: RewardBody) -> int:
