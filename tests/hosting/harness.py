@@ -84,6 +84,14 @@ class Driver:
         with self.database.write() as connection:
             learners.create(connection, name, canonical(spec(**changes)), self.clock())
 
+    def recreate(self, name: str = "home", **changes: Any) -> None:
+        """Another learner under the same name."""
+        with self.database.write() as connection:
+            row = learners.find(connection, name)
+            assert row is not None
+            learners.remove(connection, row.id)
+        self.create(name, **changes)
+
     def ask(self, decision_id: str, seed: int = 0, top: int = 1, learner: str = "home", given: bool = True) -> Question:
         rows = np.random.default_rng(seed).uniform(0.1, 0.5, size=(4, 3))
         encoder = draw(spec()).encoder

@@ -97,6 +97,14 @@ def test_a_key_outlasts_the_host(driver: Driver, database: Database) -> None:
     assert again == first
 
 
+def test_a_key_means_nothing_to_a_new_learner_of_the_same_name(driver: Driver) -> None:
+    one = keyed(Decide("home", [driver.ask("d1")]), "k1")
+    together(driver, one)
+    driver.recreate()
+    assert together(driver, one) == [Rendered(201, b"1")]
+    assert driver.peek()[0] == 1
+
+
 def test_many_decisions_in_one_batch_rank_as_they_would_alone(driver: Driver) -> None:
     for i in range(40):
         driver.decide(f"w{i}", seed=i)

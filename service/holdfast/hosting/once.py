@@ -33,8 +33,12 @@ class Once:
     def learner(self) -> str:
         return self.operation.learner
 
+    def name(self, live: LiveLearner) -> tuple[str, str]:
+        """What was answered for a learner that is gone is no answer for a new one of its name."""
+        return f"{live.id} {self.scope}", self.key
+
     def needs(self, live: LiveLearner) -> Needs:
-        return self.operation.needs(live)._replace(answers=[(self.scope, self.key)])
+        return self.operation.needs(live)._replace(answers=[self.name(live)])
 
     @classmethod
     def perform_all(
@@ -50,18 +54,18 @@ def _answer_run(
     run: list[Once], live: LiveLearner, transaction: Transaction, now: int
 ) -> list[Rendered | HoldfastError]:
     """Requests with different keys: those that are new are done together with their like."""
-    answers = [_repeat(once, transaction) for once in run]
+    answers = [_repeat(once, live, transaction) for once in run]
     new = [index for index, answer in enumerate(answers) if answer is None]
     for kind, alike in groupby(new, key=lambda index: type(run[index].operation)):
         indexes = list(alike)
         done = kind.perform_all([run[index].operation for index in indexes], live, transaction, now)
         for index, outcome in zip(indexes, done, strict=True):
-            answers[index] = _remembered(run[index], outcome, transaction, now)
+            answers[index] = _remembered(run[index], outcome, live, transaction, now)
     return [answer for answer in answers if answer is not None]
 
 
-def _repeat(once: Once, transaction: Transaction) -> Rendered | HoldfastError | None:
-    first = transaction.recall(once.scope, once.key)
+def _repeat(once: Once, live: LiveLearner, transaction: Transaction) -> Rendered | HoldfastError | None:
+    first = transaction.recall(*once.name(live))
     if first is None:
         return None
     if first.request_digest != once.request_digest:
@@ -69,7 +73,9 @@ def _repeat(once: Once, transaction: Transaction) -> Rendered | HoldfastError | 
     return Rendered(first.status, first.answer)
 
 
-def _remembered(once: Once, outcome: Any, transaction: Transaction, now: int) -> Rendered | HoldfastError:
+def _remembered(
+    once: Once, outcome: Any, live: LiveLearner, transaction: Transaction, now: int
+) -> Rendered | HoldfastError:
     """The rendered answer, kept with its effect; a refusal had none and is not kept."""
     if isinstance(outcome, HoldfastError):
         return outcome
@@ -77,5 +83,5 @@ def _remembered(once: Once, outcome: Any, transaction: Transaction, now: int) ->
         answer = once.render(outcome)
     except HoldfastError as problem:
         return problem
-    transaction.remember(once.scope, once.key, FirstAnswer(once.request_digest, answer.status, answer.body), now)
+    transaction.remember(*once.name(live), FirstAnswer(once.request_digest, answer.status, answer.body), now)
     return answer
