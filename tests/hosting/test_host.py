@@ -9,6 +9,8 @@ from sqlalchemy import text
 from holdfast.errors import Conflict, InvalidInput, NotFound
 from holdfast.hosting.decide import Decide
 from holdfast.hosting.learn import Claim, Reward, Verdict
+from holdfast.hosting.tell import tell
+from holdfast.store import snapshots
 from holdfast.store.database import Database
 from holdfast.store.log import events_after
 from tests.hosting.harness import Clock, Driver, driving
@@ -215,3 +217,24 @@ def test_two_hosts_on_one_database_learn_everything_once_and_agree(database: Dat
             assert (one if i % 2 else two).reward(f"d{i}", 0.5).outcome == "duplicate"
         assert one.peek() == two.peek()
         assert one.peek()[0] == 40
+
+
+def test_a_learner_that_was_replaced_does_not_cost_the_others_their_snapshots(
+    driver: Driver, database: Database
+) -> None:
+    driver.create("other")
+    driver.decide("one")
+    driver.decide("two", learner="other")
+    driver.recreate()
+    driver.stop()
+    with database.read() as connection:
+        assert [snapshot.position for snapshot in snapshots.newest(connection, 2)] == [1]
+
+
+def test_each_reward_of_a_sum_is_told_with_the_id_of_its_decision(driver: Driver, database: Database) -> None:
+    driver.recreate(reward={"aggregation": "sum"})
+    driver.decide("a/2")
+    driver.reward("a/2", 0.2)
+    driver.reward("a/2", 0.3)
+    with database.read() as connection:
+        assert [tell(event)["decision_id"] for event in events_after(connection, 2, 0)] == ["a/2"] * 3

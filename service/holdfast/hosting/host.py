@@ -218,7 +218,8 @@ class Host:
         try:
             with self._database.write() as connection:
                 for live in self._live.values():
-                    if live.position > live.snapshot_position and rows.find(connection, live.name) is not None:
+                    row = rows.find(connection, live.name)
+                    if row is not None and row.id == live.id and live.position > live.snapshot_position:
                         self._save(connection, live)
         except Unavailable as problem:
             self._warn("snapshots not saved on stopping", reason=str(problem))
@@ -244,7 +245,7 @@ class Host:
             settled = EXPIRIES_PER_SWEEP
             while settled == EXPIRIES_PER_SWEEP:
                 settled = self._expire(name)
-                if self._waiting and time.monotonic() >= until:
+                if (self._waiting or self._stopping) and time.monotonic() >= until:
                     return True
         return False
 
@@ -281,4 +282,5 @@ def _perform_all(operations: list[Operation], live: LiveLearner, transaction: Tr
     for _, alike in groupby(operations, key=type):
         neighbours = list(alike)
         answers += neighbours[0].perform_all(neighbours, live, transaction, now)
+    live.open.trim()
     return answers

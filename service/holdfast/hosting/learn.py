@@ -126,6 +126,7 @@ def _log(
     live.tally.count(record.outcome)
     event_id = reward_event_id(claim.decision_id, record.shown)
     if live.blueprint.reward.aggregation != "first":
-        event_id = f"{event_id}/{live.position}"  # each counts; a repeat is told by its Idempotency-Key alone
+        # Each counts; a repeat is told by its Idempotency-Key alone.
+        event_id = f"r/{record.shown}.{live.position}/{claim.decision_id}"
     event = Event(live.position, "reward", event_id, now, claim.source, decision.position, pack(record))
     transaction.append(live.id, event)
