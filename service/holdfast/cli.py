@@ -74,6 +74,7 @@ def serve(
     import uvicorn
 
     from holdfast import logs
+    from holdfast.api.one_write import OneWriteProtocol
     from holdfast.app import DRAIN_WITHIN_S, build, front
 
     with _plainly(database_url, host=host, port=port) as settings:
@@ -87,9 +88,7 @@ def serve(
                 access_log=False,
                 log_config=None,
                 proxy_headers=False,
-                http=__import__("holdfast.api.one_write", fromlist=["x"]).OneWriteProtocol
-                if os.environ.get("HF_ONE")
-                else "auto",
+                http=OneWriteProtocol,
                 timeout_graceful_shutdown=DRAIN_WITHIN_S,
             )
             # uvicorn drains, then sends itself the signal that stopped it: a stop that was asked for is no failure.
