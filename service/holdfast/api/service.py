@@ -58,7 +58,8 @@ class Service:
             self.host.submit_all(jobs)
         except Unavailable as problem:
             for job in jobs:
-                job.answer.set_exception(problem)
+                if not job.answer.done():  # cancelled as the process stops
+                    job.answer.set_exception(problem)
 
     async def encoder(self, name: str) -> Encoder:
         """How this learner's requests become features."""
