@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import Conflict
+from holdfast.errors import Conflict, Unavailable
 from holdfast.hosting.decide import Decide
 from holdfast.hosting.host import Job
 from holdfast.hosting.ids import new_id
 from holdfast.hosting.learn import Claim, Reward, Verdict
+from holdfast.hosting.live import LiveLearner
 from holdfast.hosting.once import Once, Rendered
-from holdfast.hosting.operation import Operation, runs_of_strangers
+from holdfast.hosting.operation import Needs, OneByOne, Operation, runs_of_strangers
 from holdfast.store.database import Database
 from holdfast.store.log import due, events_after
 from tests.hosting.harness import Clock, Driver, driving
@@ -125,3 +126,27 @@ def test_ids_grow_with_time_and_do_not_repeat() -> None:
     assert len(set(ids)) == 1_000
     assert [name[:12] for name in ids] == sorted(name[:12] for name in ids)
     assert all(len(name) == 32 and name[12] == "7" and name[16] in "89ab" for name in ids)
+
+
+class Away(OneByOne):
+    """An operation that finds the database gone."""
+
+    def __init__(self, learner: str) -> None:
+        self.learner = learner
+
+    def needs(self, live: LiveLearner) -> Needs:
+        raise Unavailable("away")
+
+
+def test_what_a_lost_batch_would_have_taught_is_not_known_when_another_process_has_gone_on(
+    driver: Driver, database: Database
+) -> None:
+    driver.create("later")
+    driver.decide("d1")
+    driver.decide("d2")
+    lost = together(driver, Reward("home", [Claim("d1", 1.0, None, None)]), Away("later"))
+    assert [type(problem) for problem in lost] == [Unavailable, Unavailable]
+    with driving(database, driver.clock) as other:
+        other.reward("d2", 0.0)
+        assert driver.peek()[:2] == other.peek()[:2]
+    assert driver.reward("d1", 0.5).outcome == "learned"
