@@ -238,3 +238,16 @@ def test_each_reward_of_a_sum_is_told_with_the_id_of_its_decision(driver: Driver
     driver.reward("a/2", 0.3)
     with database.read() as connection:
         assert [tell(event)["decision_id"] for event in events_after(connection, 2, 0)] == ["a/2"] * 3
+
+
+def test_two_processes_that_stop_at_one_position_save_it_once(database: Database, clock: Clock) -> None:
+    with driving(database, clock) as one, driving(database, clock) as other:
+        one.create()
+        one.decide("d1")
+        assert other.peek()[0] == 1
+        with database.write() as connection:
+            connection.execute(text("UPDATE learners SET head = head"))
+            one.host.stop(0)
+            other.host.stop(0)
+    with database.read() as connection:
+        assert [snapshot.position for snapshot in snapshots.newest(connection, 1)] == [1]

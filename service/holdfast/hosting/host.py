@@ -217,9 +217,9 @@ class Host:
     def _save_all(self) -> None:
         try:
             with self._database.write() as connection:
-                for live in self._live.values():
-                    row = rows.find(connection, live.name)
-                    if row is not None and row.id == live.id and live.position > live.snapshot_position:
+                transaction = Transaction(connection)
+                for live in sorted(self._live.values(), key=lambda live: live.id):
+                    if live.position > live.snapshot_position and transaction.lock(live.id) is not None:
                         self._save(connection, live)
         except Unavailable as problem:
             self._warn("snapshots not saved on stopping", reason=str(problem))
