@@ -58,7 +58,7 @@ def test_what_another_process_has_said_is_not_overlooked(driver: Driver, databas
 
 def test_a_decision_whose_wait_has_ended_is_late_though_it_was_remembered(driver: Driver) -> None:
     driver.decide("d1")
-    driver.clock.pass_s(601)
+    driver.clock.pass_s(600)
     assert driver.reward("d1", 1.0).outcome == "late"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.errors import Conflict, Unavailable
 from holdfast.hosting.decide import Decide
-from holdfast.hosting.host import Job
+from holdfast.hosting.host import QUEUE_MAX, Job
 from holdfast.hosting.ids import new_id
 from holdfast.hosting.learn import Claim, Reward, Verdict
 from holdfast.hosting.live import LiveLearner
@@ -150,3 +150,32 @@ def test_what_a_lost_batch_would_have_taught_is_not_known_when_another_process_h
         other.reward("d2", 0.0)
         assert driver.peek()[:2] == other.peek()[:2]
     assert driver.reward("d1", 0.5).outcome == "learned"
+
+
+class Broken(Away):
+    """An operation with a mistake in it."""
+
+    def needs(self, live: LiveLearner) -> Needs:
+        raise ZeroDivisionError
+
+
+def test_a_broken_neighbour_fails_alone(driver: Driver) -> None:
+    driver.decide("d1")
+    (verdict,), problem, (answered,) = together(
+        driver, Reward("home", [Claim("d1", 1.0, None, None)]), Broken("home"), Decide("home", [driver.ask("d2")])
+    )
+    assert (verdict.outcome, type(problem), answered.position) == ("learned", ZeroDivisionError, 3)
+
+
+def test_operations_of_several_kinds_are_performed_in_the_order_in_which_they_came(driver: Driver) -> None:
+    driver.decide("d1")
+    rewards = [Reward("home", [Claim(name, 1.0, None, None)]) for name in ("d1", "d2")]
+    decide = Decide("home", [driver.ask("d2")])
+    (first,), (answered,), (last,) = together(driver, rewards[0], decide, rewards[1])
+    assert (first.position, answered.position, last.position) == (2, 3, 4)
+
+
+def test_more_than_the_queue_holds_is_refused_and_none_of_it_waits(driver: Driver) -> None:
+    with pytest.raises(Unavailable):
+        together(driver, *([Decide("home", [])] * (QUEUE_MAX + 1)))
+    assert driver.host.queued() == 0
