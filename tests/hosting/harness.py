@@ -92,6 +92,13 @@ class Driver:
             learners.remove(connection, row.id)
         self.create(name, **changes)
 
+    def change(self, name: str = "home", **values: Any) -> None:
+        """As an admin does."""
+        with self.database.write() as connection:
+            row = learners.find(connection, name)
+            assert row is not None
+            learners.change(connection, row.id, **values)
+
     def ask(self, decision_id: str, seed: int = 0, top: int = 1, learner: str = "home", given: bool = True) -> Question:
         rows = np.random.default_rng(seed).uniform(0.1, 0.5, size=(4, 3))
         encoder = draw(spec()).encoder

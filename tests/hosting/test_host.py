@@ -251,3 +251,35 @@ def test_two_processes_that_stop_at_one_position_save_it_once(database: Database
             other.host.stop(0)
     with database.read() as connection:
         assert [snapshot.position for snapshot in snapshots.newest(connection, 1)] == [1]
+
+
+def test_what_was_learned_is_not_learned_again_when_the_wait_ends(driver: Driver, clock: Clock) -> None:
+    driver.decide("one", top=2)
+    driver.reward("one", 1.0)
+    clock.pass_s(601)
+    assert driver.reward("one", 0.5, action=_second_shown(driver)).outcome == "late"
+    tally = driver.peek()[2]
+    assert (tally.learned, tally.defaulted, sum(tally.weights)) == (1, 1, 2)
+
+
+def _second_shown(driver: Driver) -> str:
+    answered = driver.decide("one", top=2)
+    return next(answered.ids[i] for i in answered.decision.order if i != answered.decision.chosen)
+
+
+def test_a_frozen_learner_learns_neither_a_reward_nor_silence_and_a_paused_one_refuses(
+    driver: Driver, clock: Clock
+) -> None:
+    driver.decide("one")
+    driver.decide("two")
+    driver.change(mode="frozen")
+    before = driver.peek()[1]
+    assert driver.reward("one", 1.0).outcome == "ignored"
+    clock.pass_s(601)
+    assert driver.reward("two", 1.0).outcome == "ignored"
+    assert driver.peek()[1] == before
+    driver.change(paused=True)
+    with pytest.raises(Conflict):
+        driver.decide("three")
+    with pytest.raises(Conflict):
+        driver.reward("one", 1.0)

@@ -14,6 +14,7 @@ from holdfast.hosting.learn import Claim, Reward, Verdict
 from holdfast.hosting.live import LiveLearner
 from holdfast.hosting.once import Once, Rendered
 from holdfast.hosting.operation import Needs, OneByOne, Operation, runs_of_strangers
+from holdfast.store import learners
 from holdfast.store.database import Database
 from holdfast.store.log import due, events_after
 from tests.hosting.harness import Clock, Driver, driving
@@ -43,6 +44,7 @@ def test_the_same_decision_twice_in_one_batch_is_made_once(driver: Driver, datab
     one = Decide("home", [driver.ask("d1")])
     (first,), (again,) = together(driver, one, one)
     assert again.position == first.position == 1
+    assert driver.host.meter.commit_failures == 0
     with database.read() as connection:
         assert len(events_after(connection, 1, 0)) == 1
 
@@ -179,3 +181,19 @@ def test_more_than_the_queue_holds_is_refused_and_none_of_it_waits(driver: Drive
     with pytest.raises(Unavailable):
         together(driver, *([Decide("home", [])] * (QUEUE_MAX + 1)))
     assert driver.host.queued() == 0
+
+
+def test_a_refusal_is_not_kept_under_its_key(driver: Driver) -> None:
+    one = keyed(Decide("home", [driver.ask("d1")]), "k1")
+    driver.change(paused=True)
+    (refused,) = together(driver, one)
+    assert isinstance(refused, Conflict)
+    driver.change(paused=False)
+    assert together(driver, one) == [Rendered(201, b"1")]
+
+
+def test_every_learner_of_a_batch_has_its_head_moved(driver: Driver, database: Database) -> None:
+    driver.create("other")
+    together(driver, *(Decide(name, [driver.ask("d1")]) for name in ("home", "other")))
+    with database.read() as connection:
+        assert [row.head for row in learners.page(connection, "", 10)] == [1, 1]
