@@ -15,6 +15,7 @@ from holdfast.hosting.live import LiveLearner
 from holdfast.hosting.once import Once, Rendered
 from holdfast.hosting.operation import Needs, OneByOne, Operation, runs_of_strangers
 from holdfast.store import learners
+from holdfast.store.bulk import ROWS_AT_ONCE
 from holdfast.store.database import Database
 from holdfast.store.log import due, events_after
 from tests.hosting.harness import Clock, Driver, driving
@@ -197,3 +198,28 @@ def test_every_learner_of_a_batch_has_its_head_moved(driver: Driver, database: D
     together(driver, *(Decide(name, [driver.ask("d1")]) for name in ("home", "other")))
     with database.read() as connection:
         assert [row.head for row in learners.page(connection, "", 10)] == [1, 1]
+
+
+def test_a_batch_larger_than_one_statement_takes_is_written_whole(driver: Driver, database: Database) -> None:
+    count = 2 * ROWS_AT_ONCE + 1
+    together(driver, Decide("home", [driver.ask(f"d{i}") for i in range(count)]))
+    with database.read() as connection:
+        assert [event.event_id for event in events_after(connection, 1, 0)] == [f"d/d{i}" for i in range(count)]
+        assert len(due(connection, 1, 2**60)) == count
+
+
+def test_a_key_is_kept_though_its_request_added_nothing_to_the_log(driver: Driver) -> None:
+    driver.decide("d1")
+    repeat = Decide("home", [driver.ask("d1")])
+    assert together(driver, keyed(repeat, "k1")) == [Rendered(201, b"1")]
+    (problem,) = together(driver, keyed(repeat, "k1", b"another body"))
+    assert isinstance(problem, Conflict)
+
+
+def test_two_processes_that_write_at_the_same_time_do_not_collide(driver: Driver, database: Database) -> None:
+    with driving(database, driver.clock) as other:
+        both = [driver, other]
+        asked = [d.host.submit(Decide("home", [d.ask(f"{i} {d is other}")])) for i in range(50) for d in both]
+        positions = [answer.result(10)[0].position for answer in asked]
+        assert sorted(positions) == list(range(1, 101))
+        assert [d.host.meter.commit_failures for d in both] == [0, 0]
