@@ -55,6 +55,7 @@ def test_a_repeated_name_is_refused_wherever_it_stands(body: dict[str, Any], dat
         ('{"actions": [{"id": "a"}], "context": {"n": {"k": ":", "k": 1}}}', DecisionBody),
         ('{"decisions": [{"actions": [{"id": "a"}], "actions": [{"id": "b"}]}]}', DecisionsBody),
         ('{"decision_id": "a", "value": 0.5, "value": 0.6}', RewardBody),
+        (r'{"decision_id": "\u003a", "value": 0.5, "value": 0.6}', RewardBody),
         (
             '{"rewards": [{"decision_id": "a", "value": 1}], "rewards": [{"decision_id": "b", "value": 1}]}',
             RewardsBody,
