@@ -95,7 +95,7 @@ def read(name: str, service: ServiceDep) -> dict[str, Any]:
 def change(by: ByAdmin, name: str, body: Change, service: ServiceDep) -> dict[str, Any]:
     """Everything else would break the guarantee and is refused."""
     with service.database.write() as connection:
-        row = found(learners.find(connection, name))
+        row = found(learners.find(connection, name, to_change=True))
         spec = json.loads(row.spec)
         if body.reward is not None:
             spec["reward"].update(body.reward.model_dump(exclude_unset=True))
@@ -110,7 +110,7 @@ def change(by: ByAdmin, name: str, body: Change, service: ServiceDep) -> dict[st
 def remove(by: ByAdmin, name: str, service: ServiceDep) -> None:
     """The learner, its log and its snapshots."""
     with service.database.write() as connection:
-        row = found(learners.find(connection, name))
+        row = found(learners.find(connection, name, to_change=True))
         learners.remove(connection, row.id)
         audit.note(connection, by, "learner deleted", name, microseconds(), position=row.head)
 

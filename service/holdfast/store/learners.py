@@ -23,8 +23,10 @@ class LearnerRow(NamedTuple):
 _COLUMNS = tuple(learners.c[name] for name in LearnerRow._fields)
 
 
-def find(connection: Connection, name: str) -> LearnerRow | None:
-    row = connection.execute(select(*_COLUMNS).where(learners.c.name == name)).first()
+def find(connection: Connection, name: str, to_change: bool = False) -> LearnerRow | None:
+    """With `to_change` the row is locked: nobody else changes what the caller is about to."""
+    query = select(*_COLUMNS).where(learners.c.name == name)
+    row = connection.execute(query.with_for_update() if to_change else query).first()
     return None if row is None else LearnerRow(*row)
 
 
