@@ -58,7 +58,9 @@ def _create_log() -> None:
         sa.UniqueConstraint("learner_id", "event_id", name="uq_events_learner_id"),
         sa.CheckConstraint("position >= 1", name="ck_events_positions_start_at_one"),
         sa.CheckConstraint(
-            "kind IN ('decision', 'reward', 'expiry', 'observation', 'import')", name="ck_events_kind_is_known"
+            "kind IN ('decision', 'reward', 'expiry', 'observation', 'import', "
+            "'episode', 'step', 'finish', 'learned', 'plan', 'horizon')",
+            name="ck_events_kind_is_known",
         ),
         sqlite_with_rowid=False,
     )

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import httpx
 import numpy as np
 
-from holdfast.hosting.blueprint import draw
+from holdfast.hosting.blueprint import draw_bandit
 from holdfast.learners import codec
 
 PAGE = 500
@@ -33,7 +33,7 @@ def read_log(http: httpx.Client, learner: str) -> list[dict[str, Any]]:
 
 def fold(described: dict[str, Any], events: Iterable[dict[str, Any]]) -> Folded:
     """The state of the learner that answers `described`, after these events from the first on."""
-    bandit = draw({**described, "exploration_floor": described["exploration"] or 0.0}).bandit
+    bandit = draw_bandit({**described, "exploration_floor": described["exploration"] or 0.0}).bandit
     state, phi, agrees = bandit.init(), {}, True
     for event in events:
         if event["kind"] == "decision":

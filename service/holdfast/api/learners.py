@@ -12,7 +12,7 @@ from holdfast.api.service import Service
 from holdfast.api.wire import headers_of
 from holdfast.errors import Conflict, Forbidden, InvalidConfiguration, NotFound
 from holdfast.features.limits import ID_LENGTH_MAX
-from holdfast.hosting.blueprint import Blueprint, canonical, draw
+from holdfast.hosting.blueprint import AnyBlueprint, canonical, draw
 from holdfast.hosting.host import microseconds
 from holdfast.store import audit, learners
 from holdfast.store.audit import Actor
@@ -115,7 +115,7 @@ def remove(by: ByAdmin, name: str, service: ServiceDep) -> None:
         audit.note(connection, by, "learner deleted", name, microseconds(), position=row.head)
 
 
-def drawn(spec: dict[str, Any]) -> Blueprint:
+def drawn(spec: dict[str, Any]) -> AnyBlueprint:
     """A learner from its description. Each number may be within its bounds, and all together beyond a float's."""
     try:
         return draw(spec)
@@ -141,6 +141,6 @@ def describe(row: LearnerRow) -> dict[str, Any]:
         "paused": row.paused,
         "position": row.head,
         "dimension": blueprint.encoder.dimension,
-        "budget": blueprint.bandit.radius.budget * blueprint.reward.width,
+        "budget": blueprint.budget,
         "created_at": row.created_at / 1e6,
     }

@@ -37,27 +37,18 @@ async def diagnostics(name: str, service: ServiceDep) -> dict[str, Any]:
     blueprint = await service.blueprint(name)
     sight = await service.ask(Look(name))
     pending, recent = await run_in_threadpool(_from_the_log, service, name)
-    tally, state = sight.tally, sight.state
-    weighed = sum(tally.weights)
+    weighed = sum(sight.tally.weights)
     return {
-        "rounds": state.rounds,
         "position": sight.position,
         "dimension": blueprint.encoder.dimension,
-        "alpha": None if state.alpha == float("inf") else state.alpha,
-        "beta": state.beta,
-        "budget": blueprint.bandit.radius.budget * blueprint.reward.width,
-        "eluder_potential": state.potential,
-        "noise": sight.noise,
+        **sight.numbers,
         "weights": {
             "edges": list(WEIGHT_EDGES),
-            "counts": list(tally.weights),
-            "down_weighted_share": 1.0 - tally.weights[-1] / weighed if weighed else 0.0,
+            "counts": list(sight.tally.weights),
+            "down_weighted_share": 1.0 - sight.tally.weights[-1] / weighed if weighed else 0.0,
         },
-        "rewards": {
-            "duplicate": sight.duplicates,
-            **{name: getattr(tally, name) for name in ("learned", "pending", "late", "defaulted", "ignored")},
-        },
-        "decisions": tally.decisions,
+        "rewards": sight.rewards,
+        "decisions": sight.tally.decisions,
         "pending_decisions": pending,
         "recent_actions": recent,
         "gauge": None,
