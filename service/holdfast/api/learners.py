@@ -99,7 +99,11 @@ def change(by: ByAdmin, name: str, body: Change, service: ServiceDep) -> dict[st
         spec = json.loads(row.spec)
         if body.reward is not None:
             spec["reward"].update(body.reward.model_dump(exclude_unset=True))
-            drawn(spec)
+        if body.episode_timeout_s is not None:
+            if "episode_timeout_s" not in spec:
+                raise InvalidConfiguration("episode_timeout_s does not apply to a learner of kind bandit")
+            spec["episode_timeout_s"] = body.episode_timeout_s
+        drawn(spec)
         values = body.model_dump(include={"paused", "mode"}, exclude_none=True)
         learners.change(connection, row.id, spec=canonical(spec), **values)
         audit.note(connection, by, "learner changed", name, microseconds(), **body.model_dump(exclude_unset=True))

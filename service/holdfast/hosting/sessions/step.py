@@ -12,8 +12,11 @@ from holdfast.hosting.sessions.live import LiveSessions
 from holdfast.hosting.sessions.records import StepRecord, event_id, pack, shown_arrays, unpack
 from holdfast.hosting.sessions.reward import StepClaim, log_reward, settled_claim
 from holdfast.learners import Decision
+from holdfast.learners.mdp.learner import LENGTH_MAX
 from holdfast.learners.modes import answered, as_mode
 from holdfast.store.log import Event, Transaction
+
+__all__ = ["LENGTH_MAX", "Step", "StepAnswered", "StepQuestion", "check_size"]
 
 STEP_NUMBERS_MAX = 2**18  # all candidates' features of one step: 2 MB in the log
 EPISODE_NUMBERS_MAX = 2**22  # of all its steps
