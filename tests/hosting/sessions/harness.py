@@ -10,6 +10,7 @@ import numpy as np
 
 from holdfast.arrays import Array
 from holdfast.hosting.blueprint import canonical, draw_sessions
+from holdfast.hosting.look import Look
 from holdfast.hosting.sessions.close import Finish, Finished
 from holdfast.hosting.sessions.episode import Begin, Begun
 from holdfast.hosting.sessions.reward import RewardStep, StepVerdict
@@ -105,8 +106,6 @@ class SessionDriver(Driver):
 
 
 def _is_due(driver: SessionDriver) -> bool:
-    from holdfast.hosting.look import Look
-
     plans = driver.host.submit(Look("home")).result(10).numbers["plans"]
     return bool(plans["is_due"] or plans["is_outgrown"])
 
