@@ -114,7 +114,7 @@ class Finish(OneByOne):
     episode_id: str
     following: Array | None  # (K, d) candidates of the last state
 
-    def needs(self) -> Needs:
+    def needs(self, live: LiveLearner) -> Needs:
         return Needs(said=[event_id("e", self.episode_id)])
 
     def perform(self, live: LiveSessions, transaction: Transaction, now: int) -> Finished:

@@ -83,7 +83,7 @@ class Begin(OneByOne):
     episode_id: str
     given: bool  # whether the caller chose the id, so that it may be a repeat
 
-    def needs(self) -> Needs:
+    def needs(self, live: LiveLearner) -> Needs:
         return Needs(events=[event_id("e", self.episode_id)] if self.given else [])
 
     def perform(self, live: LiveSessions, transaction: Transaction, now: int) -> Begun:

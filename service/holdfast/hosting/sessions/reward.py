@@ -41,7 +41,7 @@ class RewardStep(OneByOne):
     value: float
     source: str | None
 
-    def needs(self) -> Needs:
+    def needs(self, live: LiveLearner) -> Needs:
         return Needs(said=[event_id("e", self.episode_id)])
 
     def perform(self, live: LiveSessions, transaction: Transaction, now: int) -> StepVerdict:

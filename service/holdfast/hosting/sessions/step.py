@@ -60,7 +60,7 @@ class Step(OneByOne):
     learner: str
     question: StepQuestion
 
-    def needs(self) -> Needs:
+    def needs(self, live: LiveLearner) -> Needs:
         asked = self.question
         earlier = [] if asked.step is None else [event_id("s", asked.episode_id, asked.step)]
         return Needs(events=earlier, said=[event_id("e", asked.episode_id)])
