@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holdfast.arrays import Array
-from holdfast.hosting.apart import import_state
 from holdfast.hosting.blueprint import canonical, draw_sessions
+from holdfast.hosting.sessions.live import fresh_tally
 from holdfast.learners import codec
 from holdfast.learners.mdp import MdpState, Transition, replan
-from holdfast.store import learners
-from holdfast.store.audit import Actor
+from holdfast.store import learners, snapshots
+from holdfast.store.database import Database
+from holdfast.store.snapshots import Snapshot
 from tests.acceptance.server import Server, serving
 from tests.benchmarks.load import request_bytes, run
 from tests.benchmarks.tables import table, verdict
@@ -24,6 +25,7 @@ from tests.databases import fresh_url, migrated
 
 CANDIDATES = 10
 SLOWER_MAX = 3.0
+HEAD = 50_000  # of each log
 
 
 class Setting(NamedTuple):
@@ -115,13 +117,12 @@ def _grown(setting: Setting) -> tuple[MdpState, float]:
 
 def _measure(setting: Setting, kind: str, folder: Path, due: bytes, plan_s: float) -> tuple[list[Block], list[Block]]:
     """In turn: while the plans of a few learners are made one after the other, and on the same learners after that."""
+    tally = fresh_tally(draw_sessions(_spec(setting))).to_json()
     url, quiet, busy = fresh_url(kind, folder), [], []
     names = [[f"block-{block}-{i}" for i in range(setting.learners)] for block in range(setting.blocks)]
     for database in migrated(url):
         for name in (name for group in names for name in group):
-            with database.write() as connection:
-                learners.create(connection, name, canonical(_spec(setting)), 0)
-            import_state(database, name, due, Actor("bench"), lambda event, **facts: None)
+            _place(database, name, _spec(setting), Snapshot(HEAD, due, tally))
     with serving(url) as server:
         for group in names:
             busy.append(_block(setting, server, group, plan_s, "busy"))
@@ -130,13 +131,23 @@ def _measure(setting: Setting, kind: str, folder: Path, due: bytes, plan_s: floa
     return quiet, busy
 
 
+def _place(database: Database, name: str, spec: dict[str, Any], snapshot: Snapshot) -> None:
+    """A learner with a long history, of which only the snapshot is needed."""
+    with database.write() as connection:
+        learners.create(connection, name, canonical(spec), 0)
+        row = learners.find(connection, name)
+        assert row is not None
+        learners.change(connection, row.id, head=snapshot.position)
+        snapshots.save(connection, row.id, snapshot, 0)
+
+
 def _block(setting: Setting, server: Server, group: list[str], plan_s: float, when: str) -> Block:
     """Steps at a fixed rate, for a little less time than the plans of the group take one after the other."""
     count = max(40, int(0.7 * plan_s * len(group) * setting.rate))
     rng = np.random.default_rng(1)
     paths = []
     for name in group:  # which takes the learners up
-        for episode in range(max(2, setting.connections)):
+        for episode in range(setting.connections + count // (len(group) * (setting.length - 1))):
             assert server.post(f"/v1/learners/{name}/episodes", {"episode_id": f"{when}-{episode}"}).status_code == 201
             paths.append(f"/v1/learners/{name}/episodes/{when}-{episode}/steps")
     rows = [_candidates(rng, setting.dimension).tolist() for _ in range(20)]

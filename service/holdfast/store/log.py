@@ -98,6 +98,8 @@ class Transaction:
     def hear(self, learner_id: int, positions: Iterable[int]) -> None:
         """Read what was said of the events at these positions, for `said`."""
         unknown = [p for p in dict.fromkeys(positions) if (learner_id, p) not in self._said]
+        if not unknown:
+            return
         for position in unknown:
             self._said[learner_id, position] = []
         for start in range(0, len(unknown), CHUNK):
