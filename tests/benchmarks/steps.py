@@ -34,8 +34,8 @@ class Setting(NamedTuple):
     dimension: int = 8
     frequencies: int = 128  # 256 parameters
     length: int = 20
-    episodes: int = 1_400  # that each learner has seen
-    learners: int = 2
+    episodes: int = 500  # that each learner has seen
+    learners: int = 3
     blocks: int = 3
     rate: float = 100.0  # steps a second
     connections: int = 8

@@ -6,7 +6,8 @@ from concurrent.futures import wait
 import pytest
 from sqlalchemy import text
 
-from holdfast.errors import Conflict, InvalidInput, NotFound
+from holdfast.errors import Conflict, InvalidInput, NotFound, Unavailable
+from holdfast.hosting import host
 from holdfast.hosting.decide import Decide
 from holdfast.hosting.learn import Claim, Reward, Verdict
 from holdfast.hosting.tell import tell
@@ -251,3 +252,19 @@ def test_two_processes_that_stop_at_one_position_save_it_once(database: Database
             other.host.stop(0)
     with database.read() as connection:
         assert [snapshot.position for snapshot in snapshots.newest(connection, 1)] == [1]
+
+
+def test_a_snapshot_that_the_database_does_not_take_costs_nobody_an_answer(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(*arguments: object) -> None:
+        raise Unavailable("too large")
+
+    monkeypatch.setattr(host, "SNAPSHOT_EVERY", 2)
+    monkeypatch.setattr(host.snapshots, "save", refuses)
+    for i in range(6):
+        assert driver.decide(f"d{i}", seed=i).position == i + 1
+    driver.peek()  # the last of them was tried for
+    assert sum("snapshot not saved" in warning for warning in driver.warnings) == 3
+    monkeypatch.undo()
+    assert driver.decide("next").position == 7

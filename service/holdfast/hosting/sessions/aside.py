@@ -112,6 +112,6 @@ class Extend(OneByOne):
         live.position += 1
         payload = pack(HorizonRecord(self.longer, self.folded.position))
         transaction.append(live.id, Event(live.position, "horizon", f"h/{live.position}", now, None, None, payload))
-        snapshots.save(transaction.connection, live.id, snapshot_of(live), now)  # so that no replica must fold it again
-        live.snapshot_position = live.position
+        if snapshots.save_if_it_fits(transaction.connection, live.id, snapshot_of(live), now):
+            live.snapshot_position = live.position  # and no replica must fold all that again
         return 0
