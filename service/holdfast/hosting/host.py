@@ -129,6 +129,7 @@ class Host:
                 transaction = Transaction(connection)
                 answers = self._perform(batch, transaction)
                 transaction.flush()
+                self._save_if_due(connection, batch)
         except Exception as problem:
             self.meter.failed()
             self._forget(batch)
@@ -136,21 +137,7 @@ class Host:
             return
         self.meter.committed(len(batch), time.perf_counter() - started)
         _publish(batch, answers)
-        self._save_what_is_due(batch)
         self._offer_aside(batch)
-
-    def _save_what_is_due(self, batch: list[Job]) -> None:
-        """In a transaction of its own: a snapshot that is too large for the database must not cost the batch."""
-        if not self._due(batch):
-            return
-        try:
-            with self._database.write() as connection:
-                self._save_if_due(connection, batch)
-        except Unavailable as problem:
-            self.meter.failed()
-            self._warn("snapshot not saved", reason=str(problem))
-            for live in self._due(batch):
-                live.snapshot_position = live.position  # it only saves time: try again when as much is new
 
     def _offer_aside(self, batch: list[Job]) -> None:
         """Whatever takes long for these learners is done on another thread, once their callers have their answers."""
@@ -223,18 +210,19 @@ class Host:
         for job in batch:
             self._live.pop(job.operation.learner, None)
 
-    def _due(self, batch: list[Job]) -> list[LiveLearner]:
-        touched = [self._live[name] for name in {job.operation.learner for job in batch} & set(self._live)]
-        return [live for live in touched if live.position - live.snapshot_position >= SNAPSHOT_EVERY]
-
     def _save_if_due(self, connection: Connection, batch: list[Job]) -> None:
-        for live in self._due(batch):
-            self._save(connection, live)
+        for name in {job.operation.learner for job in batch} & set(self._live):
+            live = self._live[name]
+            if live.position - live.snapshot_position >= SNAPSHOT_EVERY:
+                self._save(connection, live)
 
     def _save(self, connection: Connection, live: LiveLearner) -> None:
+        """A snapshot only saves time: one that the database does not take is tried again when as much is new."""
         snapshot = snapshot_of(live)
-        snapshots.save(connection, live.id, snapshot, self._clock())
-        self.meter.saved(len(snapshot.state))
+        if snapshots.save_if_it_fits(connection, live.id, snapshot, self._clock()):
+            self.meter.saved(len(snapshot.state))
+        else:
+            self._warn("snapshot not saved", learner=live.name, bytes=len(snapshot.state))
         live.snapshot_position = live.position
 
     def _save_all(self) -> None:
