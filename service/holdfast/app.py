@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import Route
 
 from holdfast import __version__
-from holdfast.api import audit, health, hot, learners, looking, openapi, problems
+from holdfast.api import audit, episodes, health, hot, learners, looking, openapi, problems
 from holdfast.api.access import Gate
 from holdfast.api.front import Front, HotRoute
 from holdfast.api.limits import Limits
@@ -56,7 +56,7 @@ def build(settings: Settings) -> FastAPI:
     app = FastAPI(title="Holdfast", version=__version__, lifespan=lifespan, redirect_slashes=False)
     app.state.traffic = Traffic()
     for path, endpoint in HOT_ROUTES.items():  # first, so that they are found first
-        app.router.routes.append(Route(path, endpoint, methods=["POST"]))
+        app.router.routes.append(Route(path.replace("_id}", "_id:path}"), endpoint, methods=["POST"]))
     for router in (learners.router, looking.router, audit.router, health.router):
         app.include_router(router)
     app.add_exception_handler(HoldfastError, problems.answer_problem)
@@ -92,4 +92,8 @@ HOT_ROUTES = {
     "/v1/learners/{name}/rewards": HotRoute(hot.reward),
     "/v1/learners/{name}/rewards/batch": HotRoute(hot.reward_many),
     "/v1/learners/{name}/events": HotRoute(hot.observe),
+    "/v1/learners/{name}/episodes": HotRoute(episodes.begin),
+    "/v1/learners/{name}/episodes/{episode_id}/steps": HotRoute(episodes.step),
+    "/v1/learners/{name}/episodes/{episode_id}/rewards": HotRoute(episodes.reward),
+    "/v1/learners/{name}/episodes/{episode_id}/finish": HotRoute(episodes.finish),
 }

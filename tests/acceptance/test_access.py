@@ -23,8 +23,18 @@ ROUTES = {
         ("POST", "/v1/learners/home/retractions"),
         ("GET", "/v1/audit"),
     ],
-    "decide": [("POST", "/v1/learners/home/decisions"), ("POST", "/v1/learners/home/decisions/batch")],
-    "reward": [("POST", "/v1/learners/home/rewards"), ("POST", "/v1/learners/home/rewards/batch")],
+    "decide": [
+        ("POST", "/v1/learners/home/decisions"),
+        ("POST", "/v1/learners/home/decisions/batch"),
+        ("POST", "/v1/learners/home/episodes"),
+        ("POST", "/v1/learners/home/episodes/e1/steps"),
+        ("POST", "/v1/learners/home/episodes/e1/finish"),
+    ],
+    "reward": [
+        ("POST", "/v1/learners/home/rewards"),
+        ("POST", "/v1/learners/home/rewards/batch"),
+        ("POST", "/v1/learners/home/episodes/e1/rewards"),
+    ],
     "read": [
         ("GET", "/v1/learners"),
         ("GET", "/v1/learners/home"),
@@ -32,6 +42,7 @@ ROUTES = {
         ("GET", "/v1/learners/home/state"),
         ("GET", "/v1/learners/home/log"),
         ("GET", "/v1/learners/home/decisions/d1"),
+        ("GET", "/v1/learners/home/episodes/e1"),
     ],
 }
 MAY = {"admin": set(ROUTES), "decide": {"decide", "reward"}, "reward": {"reward"}, "read": {"read"}}
@@ -78,14 +89,14 @@ def test_no_route_is_without_a_role(server: Server) -> None:
     from holdfast.settings import Settings
 
     covered = {path.replace("home", "{name}").replace("nothing", "{name}") for rs in ROUTES.values() for _, path in rs}
-    covered = {path.replace("/d1", "/{decision_id}") for path in covered} | OPEN
+    covered = {path.replace("/d1", "/{decision_id}").replace("/e1", "/{episode_id}") for path in covered} | OPEN
     documented = build(Settings(auth="off")).openapi()["paths"]
     routes = [(path, method.upper()) for path, methods in documented.items() for method in methods]
     hidden = ("/v1/learners/{name}/retractions", "POST")
     for path, method in [*routes, hidden, *((path, "POST") for path in HOT_ROUTES)]:
         assert path in covered, path
         if path not in OPEN:
-            concrete = path.replace("{name}", "home").replace("{decision_id}", "d1")
+            concrete = path.replace("{name}", "home").replace("{decision_id}", "d1").replace("{episode_id}", "e1")
             assert server.http.request(method, concrete, json={}).status_code == 401, (method, path)
 
 

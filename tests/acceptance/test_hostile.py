@@ -7,6 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.acceptance import hostile_sessions
 from tests.acceptance.hostile import DECIDE, GOOD, HOME, LEARNER, LEARNERS, Hostile, everything
 from tests.acceptance.server import Server, serving
 from tests.databases import KINDS, fresh_url
@@ -19,8 +20,10 @@ REQUESTS_MIN = 30
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
     with serving(fresh_url(request.param, tmp_path)) as server:
         json_learner = LEARNER | {"name": "json", "features": {"kind": "json"}}
-        for body in (LEARNER | {"name": "home"}, json_learner):
+        sessions = LEARNER | {"name": "sessions", "kind": "mdp", "episode_length": 3}
+        for body in (LEARNER | {"name": "home"}, json_learner, sessions):
             assert server.post(LEARNERS, body).status_code == 201
+        assert server.post(hostile_sessions.EPISODES, {"episode_id": "e"}).status_code == 201
         assert server.post(DECIDE, GOOD | {"decision_id": "known"}).status_code == 201
         yield server
 
@@ -56,7 +59,7 @@ def faults(hostile: Hostile, answer: httpx.Response) -> Iterator[str]:
 def test_every_hostile_request_is_refused_and_costs_its_neighbours_nothing(server: Server) -> None:
     assert server.post(DECIDE, GOOD).status_code == 201
     before, found, count = resident_mb(server), [], 0
-    for hostile in everything():
+    for hostile in (*everything(), *hostile_sessions.everything()):
         count += 1
         found += [f"{hostile.name}: {fault}" for fault in faults(hostile, send(server, hostile))]
     grown = resident_mb(server) - before
@@ -65,7 +68,7 @@ def test_every_hostile_request_is_refused_and_costs_its_neighbours_nothing(serve
     assert grown < GROWTH_MAX_MB
     assert server.post(DECIDE, GOOD).status_code == 201
     assert server.http.get(f"{HOME}/diagnostics").json()["decisions"] == 3
-    assert [item["name"] for item in server.http.get(LEARNERS).json()["items"]] == ["home", "json"]
+    assert [item["name"] for item in server.http.get(LEARNERS).json()["items"]] == ["home", "json", "sessions"]
 
 
 def raw(server: Server, request: bytes) -> bytes:

@@ -32,6 +32,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         example = schemas.EXAMPLES[schemas.LearnerBody]
         features = {"kind": "dense", "context": 2, "action": 1}
         assert server.post("/v1/learners", example | {"features": features}).status_code == 201
+        sessions = {"name": "sessions", "kind": "mdp", "episode_length": 3}
+        assert server.post("/v1/learners", example | {"features": features} | sessions).status_code == 201
+        assert server.post("/v1/learners/sessions/episodes", {"episode_id": "e1"}).status_code == 201
         yield server
 
 
@@ -55,7 +58,8 @@ def test_every_operation_has_a_name_a_summary_and_an_example_of_its_body(path: s
 
 def test_the_examples_work_and_the_answers_are_as_described(server: Server) -> None:
     for path, route in openapi.HOT_ROUTES.items():
-        answer = server.post(path.replace("{name}", "home-page"), route.example)
+        learner = "sessions" if "/episodes" in path else "home-page"
+        answer = server.post(path.replace("{name}", learner).replace("{episode_id}", "e1"), route.example)
         assert answer.status_code == route.status
         for body in (answer.content, msgspec.json.encode(route.answer_example)):
             msgspec.json.decode(body, type=route.answer)
@@ -70,7 +74,9 @@ def test_the_examples_work_and_the_answers_are_as_described(server: Server) -> N
 def test_no_request_made_from_the_document_breaks_the_server(case: schemathesis.Case, server: Server) -> None:
     cases.append(case.operation.label)
     if "name" in case.path_parameters and len(cases) % 2:
-        case.path_parameters["name"] = "home-page"
+        case.path_parameters["name"] = "sessions" if "/episodes" in case.path else "home-page"
+        if "episode_id" in case.path_parameters:
+            case.path_parameters["episode_id"] = "e1"
     case.call_and_validate(base_url=str(server.http.base_url), checks=[not_a_server_error])
 
 

@@ -10,7 +10,17 @@ from hypothesis import strategies as st
 
 from holdfast.api.bodies import decode
 from holdfast.api.names import says_each_name_once
-from holdfast.api.schemas import DecisionBody, DecisionsBody, EventsBody, RewardBody, RewardsBody
+from holdfast.api.schemas import (
+    DecisionBody,
+    DecisionsBody,
+    EpisodeBody,
+    EventsBody,
+    FinishBody,
+    RewardBody,
+    RewardsBody,
+    StepBody,
+    StepRewardBody,
+)
 from holdfast.errors import InvalidInput
 
 texts = st.text(st.sampled_from('ab:"\\é{},'), min_size=1, max_size=6)
@@ -61,6 +71,12 @@ def test_a_repeated_name_is_refused_wherever_it_stands(body: dict[str, Any], dat
             RewardsBody,
         ),
         ('{"events": [{"actions": [{"id": "a"}], "action_id": "a", "value": 1, "value": 0}]}', EventsBody),
+        ('{"episode_id": "a", "episode_id": "b"}', EpisodeBody),
+        ('{"actions": [{"id": "a"}], "state": {"k": 1, "k": 2}}', StepBody),
+        ('{"actions": [{"id": "a"}], "step": 1, "reward": 0.1, "reward": 0.2}', StepBody),
+        ('{"step": 1, "value": 0.5, "value": 0.6}', StepRewardBody),
+        ('{"state": [1], "state": [2]}', FinishBody),
+        ('{"actions": [{"id": "a", "id": "b"}]}', FinishBody),
     ],
 )
 def test_every_kind_of_body_is_looked_through(raw: str, kind: Any) -> None:
@@ -74,6 +90,21 @@ def test_a_plain_body_is_told_at_a_glance() -> None:
         ({"actions": [{"id": "a", "features": {"k:": "v", "n": {"m": 1}}}], "top": 2}, DecisionBody),
         ({"decision_id": "a", "value": 0.5, "source": "http://x"}, RewardBody),
         ({"events": [{"actions": [{"id": "a"}], "action_id": "a", "value": 1, "probability": 0.5}]}, EventsBody),
+        ({"episode_id": "a:b"}, EpisodeBody),
+        (
+            {
+                "actions": [{"id": "a"}],
+                "state": {"k": ":"},
+                "reward": 0.1,
+                "step": 2,
+                "source": "x:",
+                "ranking": "chosen",
+            },
+            StepBody,
+        ),
+        ({"step": 1, "value": 0.5, "source": "http://x"}, StepRewardBody),
+        ({"state": {"k": 1}, "actions": [{"id": "a", "features": [0.1]}]}, FinishBody),
+        ({}, FinishBody),
     ]
     for body, kind in bodies:
         raw = json.dumps(body).encode()

@@ -17,6 +17,7 @@ from tests.benchmarks import (
     sessions,
     sessions_cost,
     speed,
+    steps,
 )
 
 Section = Callable[[bool], Iterator[str]]
@@ -30,6 +31,7 @@ SECTIONS: dict[str, Section] = {
     "speed": lambda quick: speed.report(speed.Setting((32,), (10,), 100) if quick else speed.Setting()),
     "service": lambda quick: service.report(service.Setting(200, 1, 8) if quick else service.Setting()),
     "sdk": lambda quick: sdk.report(sdk.Setting(3, 2) if quick else sdk.Setting()),
+    "steps": lambda quick: steps.report(steps.Setting(4, 8, 3, 10, 1, 1) if quick else steps.Setting()),
     "numerics": lambda quick: numerics.report(numerics.Setting(5_000) if quick else numerics.Setting()),
     "nonlinear": lambda quick: nonlinear.report(nonlinear.Setting(300, 2, 200, 400) if quick else nonlinear.Setting()),
     "regret": lambda quick: regret.report(regret.Setting(500, 2, 5.0, 200) if quick else regret.Setting()),

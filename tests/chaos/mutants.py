@@ -10,7 +10,7 @@ from holdfast.hosting import host, learn, recover
 from holdfast.hosting.host import Host, Job
 from holdfast.hosting.live import LiveLearner
 from holdfast.store.database import Connection
-from holdfast.store.log import CHUNK, Transaction, events_after
+from holdfast.store.log import Transaction
 
 SNAPSHOT_EVERY = 40
 PAUSE_S = 0.02  # between what is done too early and the commit, as on a slow disk: few kills are enough to catch it
@@ -77,12 +77,11 @@ def wrong_replay_order() -> None:
     """Recovery folds each chunk of the log from its end."""
 
     def catch_up(connection: Connection, live: LiveLearner) -> None:
-        while events := events_after(connection, live.id, live.position, CHUNK):
-            decisions = recover._decisions_of(connection, live.id, events)
-            for event in reversed(events):
+        while events := live.next_events(connection):
+            for event, related in reversed(events):
                 live.position = event.position - 1
-                live.replay(event, decisions.get(event.about) if event.about is not None else None)
-            live.position = events[-1].position
+                live.replay(connection, event, related)
+            live.position = events[-1][0].position
 
     recover.catch_up = catch_up
     host.catch_up = catch_up

@@ -11,7 +11,7 @@ import pytest
 
 from holdfast_client import Client
 from tests.acceptance.server import Server
-from tests.client.stand_in import served, standing_in
+from tests.client.stand_in import served
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 
@@ -32,13 +32,11 @@ def test_the_quick_start_visibly_learns(server: Server) -> None:
     assert said.endswith("for a fan: sport\nfor a critic: opera\n")
 
 
-def test_the_session_example_runs() -> None:
-    """For the lead: on the stand-in, which learns nothing, until the service has episodes."""
-    with standing_in() as (stand_in, url):
-        said = _run("session.py", url)
+def test_the_session_example_runs(server: Server) -> None:
+    said = _run("session.py", str(server.http.base_url))
     assert len(re.findall(r"\d\.\d{3} each", said)) == 5
-    assert len(stand_in.finished) == 200
-    assert all(len(steps) == 3 for steps in stand_in.episodes.values())
+    told = server.http.get("/v1/learners/shop/diagnostics").json()
+    assert (told["rounds"], told["samples"], told["episodes"]["open"]) == (200, 600, 0)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from sqlalchemy import insert
 from holdfast.store.bulk import SQLite
 from holdfast.store.database import Database
 from holdfast.store.engine import connect
-from holdfast.store.log import events_about, overdue
+from holdfast.store.log import Event, Transaction, events_about, events_after, overdue
 from holdfast.store.migrate import migrate
 from holdfast.store.tables import events, learners, waiting
 from tests.databases import fresh_url
@@ -55,3 +55,33 @@ def test_paused_learners_do_not_keep_others_from_being_settled(database: Databas
         )
         assert overdue(connection, 10, limit=1) == ["learner 2"]
         assert overdue(connection, 9, limit=1) == []
+
+
+def test_a_transaction_hears_what_was_said_before_and_what_it_has_buffered(database: Database) -> None:
+    _add_learner(database, 1)
+    with database.write() as connection:
+        first = Transaction(connection)
+        first.append(1, Event(1, "episode", "e/1", 0, None, None, b"start"))
+        first.append(1, Event(2, "step", "s/1/1", 0, None, 1, b"large"))
+        assert [event.position for event in first.said(1, 1)] == [2]
+        first.flush()
+        first.append(1, Event(3, "reward", "r/1/1", 0, None, 1, b"small"))
+        assert [event.position for event in first.said(1, 1)] == [2, 3]
+        first.flush()
+    with database.write() as connection:
+        later = Transaction(connection)
+        later.append(1, Event(4, "finish", "f/1", 0, None, 1, b"end"))
+        told = {event.event_id: event.payload for event in later.said(1, 1)}
+        later.flush()
+        later.flush()  # again, nothing happens
+    assert told == {"s/1/1": b"", "r/1/1": b"small", "f/1": b"end"}  # a step is looked up by its id
+
+
+def test_a_page_of_events_fits_into_so_many_bytes_but_has_one_at_least(database: Database) -> None:
+    _add_learner(database, 1)
+    rows = [EVENT | {"position": n, "event_id": f"d/{n}", "payload": b"x" * 100} for n in range(1, 6)]
+    with database.write() as connection:
+        connection.execute(insert(events), rows)
+        sizes = [len(events_after(connection, 1, 0, 4, most)) for most in (1, 100, 250, 10_000, None)]
+        assert events_after(connection, 1, 5, 4, 100) == []
+    assert sizes == [1, 1, 2, 4, 4]

@@ -76,6 +76,46 @@ class RewardResult(Struct, forbid_unknown_fields=True):
     problem: Problem | UnsetType = UNSET
 
 
+class EpisodeAnswer(Struct, forbid_unknown_fields=True):
+    """An episode, begun."""
+
+    episode_id: str
+    episode_length: Annotated[int, Meta(description="How many steps it can have.")]
+    position: int
+
+
+class StepAnswer(Struct, forbid_unknown_fields=True, gc=False):
+    """A step, durable."""
+
+    episode_id: str
+    step: Annotated[int, Meta(description="Which one it was, from 1.")]
+    action: Chosen
+    position: Annotated[int, Meta(description="Its place in the learner's log.")]
+    ranking: list[Ranked]
+
+
+class StepRewardAnswer(Struct, forbid_unknown_fields=True):
+    """What became of a step's reward, durable."""
+
+    episode_id: str
+    step: int
+    outcome: Literal["learned", "pending", "duplicate", "late", "ignored"]
+    weight: Annotated[float | None, Meta(description="How much it was allowed to move the learner; null: not yet.")]
+    position: int
+
+
+class FinishAnswer(Struct, forbid_unknown_fields=True):
+    """The end of an episode, durable."""
+
+    episode_id: str
+    steps: Annotated[int, Meta(description="How many were taken.")]
+    outcome: Annotated[
+        Literal["learned", "pending", "ignored"],
+        Meta(description="Whether the episode was learned, waits for rewards, or taught nothing."),
+    ]
+    position: int
+
+
 class EventAnswer(Struct):
     """What became of one observation."""
 

@@ -16,6 +16,7 @@ from holdfast.api.wire import Answer, Headers, headers_of, send_answer
 from holdfast.errors import HoldfastError
 
 PREFIX = "/v1/learners/"
+EPISODES = "episodes/"
 
 log = structlog.get_logger("holdfast")
 
@@ -24,6 +25,7 @@ class Call(NamedTuple):
     """One request to a hot route."""
 
     learner: str
+    episode: str  # its id, where the address has one
     service: Service
     headers: Headers
     path: str
@@ -41,7 +43,9 @@ class HotRoute:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         service: Service = scope["app"].state.service
-        call = Call(scope["path_params"]["name"], service, headers_of(scope), scope["path"], receive)
+        named: dict[str, str] = scope["path_params"]
+        episode = named.get("episode_id", "")
+        call = Call(named["name"], episode, service, headers_of(scope), scope["path"], receive)
         try:
             answer = await self.endpoint(call)
         except HoldfastError as problem:
@@ -64,10 +68,25 @@ class Front:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] == "POST" and scope["path"].startswith(PREFIX):
             name, _, rest = scope["path"][len(PREFIX) :].partition("/")
-            route = self.routes.get(rest)
+            template, episode = _without_id(rest)
+            route = self.routes.get(template)
             if route is not None and name:
-                scope["app"], scope["path_params"] = self.app, {"name": name}
-                scope[TEMPLATE] = f"{PREFIX}{{name}}/{rest}"
+                scope["app"], scope["path_params"] = self.app, {"name": name, "episode_id": episode}
+                scope[TEMPLATE] = f"{PREFIX}{{name}}/{template}"
                 await route(scope, receive, send)
                 return
         await self.app(scope, receive, send)
+
+
+def _without_id(rest: str) -> tuple[str, str]:
+    """An address with the place of an episode's id, and the id; it may be anything, slashes included.
+
+    >>> _without_id("episodes/a/b/steps")
+    ('episodes/{episode_id}/steps', 'a/b')
+    >>> _without_id("decisions")
+    ('decisions', '')
+    """
+    if not rest.startswith(EPISODES):
+        return rest, ""
+    episode, _, verb = rest[len(EPISODES) :].rpartition("/")
+    return f"{EPISODES}{{episode_id}}/{verb}", episode

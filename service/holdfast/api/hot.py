@@ -25,6 +25,7 @@ from holdfast.hosting.ids import new_id
 from holdfast.hosting.learn import Claim, Reward, Verdict
 from holdfast.hosting.once import Once, Rendered
 from holdfast.hosting.operation import Operation
+from holdfast.hosting.sessions.step import StepAnswered
 from holdfast.store.audit import Actor
 
 SCOPE_MAX = 512
@@ -43,9 +44,9 @@ async def decide(call: Call) -> Answer:
     caller = await call.service.gate.admit(call.headers, "decide", call.learner)
     raw = await read_body(call.headers, call.receive)
     body = decode(_one_decision, raw)
-    await _charge(call, caller, len(body.actions))
+    await charge(call, caller, len(body.actions))
     operation = Decide(call.learner, [_question(await call.service.encoder(call.learner), body)])
-    return await _answer(call, raw, operation, lambda made: (201, _decision(made[0], call.learner, body.ranking)))
+    return await committed(call, raw, operation, lambda made: (201, _decision(made[0], call.learner, body.ranking)))
 
 
 async def decide_many(call: Call) -> Answer:
@@ -53,14 +54,14 @@ async def decide_many(call: Call) -> Answer:
     caller = await call.service.gate.admit(call.headers, "decide", call.learner)
     raw = await read_body(call.headers, call.receive)
     bodies = decode(_many_decisions, raw).decisions
-    await _charge(call, caller, sum(len(body.actions) for body in bodies))
+    await charge(call, caller, sum(len(body.actions) for body in bodies))
     operation = Decide(call.learner, _questions(await call.service.encoder(call.learner), bodies))
 
     def render(made: list[Answered]) -> tuple[int, Any]:
         answers = [_decision(answer, call.learner, body.ranking) for answer, body in zip(made, bodies, strict=True)]
         return 201, DecisionsAnswer(answers)
 
-    return await _answer(call, raw, operation, render)
+    return await committed(call, raw, operation, render)
 
 
 async def reward(call: Call) -> Answer:
@@ -68,14 +69,14 @@ async def reward(call: Call) -> Answer:
     caller = await call.service.gate.admit(call.headers, "reward", call.learner)
     raw = await read_body(call.headers, call.receive)
     operation = Reward(call.learner, _claims([decode(_one_reward, raw)], caller))
-    await _charge(call, caller, 1)
+    await charge(call, caller, 1)
 
     def render(verdicts: list[Verdict | HoldfastError]) -> tuple[int, Any]:
         if isinstance(verdicts[0], HoldfastError):
             raise verdicts[0]
         return 200, verdicts[0]._asdict()
 
-    return await _answer(call, raw, operation, render)
+    return await committed(call, raw, operation, render)
 
 
 async def reward_many(call: Call) -> Answer:
@@ -83,12 +84,12 @@ async def reward_many(call: Call) -> Answer:
     caller = await call.service.gate.admit(call.headers, "reward", call.learner)
     raw = await read_body(call.headers, call.receive)
     bodies = decode(_many_rewards, raw).rewards
-    await _charge(call, caller, len(bodies))
+    await charge(call, caller, len(bodies))
 
     def render(verdicts: list[Verdict | HoldfastError]) -> tuple[int, Any]:
         return 200, {"rewards": [_verdict_or_problem(v, b) for v, b in zip(verdicts, bodies, strict=True)]}
 
-    return await _answer(call, raw, Reward(call.learner, _claims(bodies, caller)), render)
+    return await committed(call, raw, Reward(call.learner, _claims(bodies, caller)), render)
 
 
 async def observe(call: Call) -> Answer:
@@ -96,22 +97,22 @@ async def observe(call: Call) -> Answer:
     caller = await call.service.gate.admit(call.headers, "admin", call.learner)
     raw = await read_body(call.headers, call.receive)
     events = decode(_many_events, raw).events
-    await _charge(call, caller, sum(len(event.actions) for event in events))
+    await charge(call, caller, sum(len(event.actions) for event in events))
     encoder = await call.service.encoder(call.learner)
     observations = [_observation(encoder, event, index, caller) for index, event in enumerate(events)]
-    return await _answer(
+    return await committed(
         call, raw, Observe(call.learner, observations), lambda all_: (200, {"events": [one._asdict() for one in all_]})
     )
 
 
-async def _charge(call: Call, caller: Actor, rows: int) -> None:
+async def charge(call: Call, caller: Actor, rows: int) -> None:
     """Take what so many feature vectors cost from the key's share, before any is made."""
     if call.service.limits.on:
         encoder = await call.service.encoder(call.learner)
         call.service.limits.charge(caller.key_id, rows * encoder.dimension)
 
 
-async def _answer(call: Call, raw: bytes, operation: Operation, render: Callable[[Any], tuple[int, Any]]) -> Answer:
+async def committed(call: Call, raw: bytes, operation: Operation, render: Callable[[Any], tuple[int, Any]]) -> Answer:
     """Submit, wait for the commit, answer; with an Idempotency-Key, the first answer again."""
     key = call.headers.get(b"idempotency-key")
     if key is None:
@@ -126,9 +127,14 @@ async def _answer(call: Call, raw: bytes, operation: Operation, render: Callable
 
     digest = hashlib.sha256(raw).digest()
     first: Rendered = await call.service.ask(
-        Once(operation, call.path[:SCOPE_MAX], key.decode("latin-1"), digest, rendered)
+        Once(operation, _scope(call.path), key.decode("latin-1"), digest, rendered)
     )
     return Answer(first.status, first.body)
+
+
+def _scope(path: str) -> str:
+    """What an Idempotency-Key is unique in."""
+    return path if len(path) <= SCOPE_MAX else hashlib.sha256(path.encode()).hexdigest()
 
 
 def _questions(encoder: Encoder, bodies: list[DecisionBody]) -> list[Question]:
@@ -177,13 +183,18 @@ def _observation(encoder: Encoder, event: EventBody, index: int, caller: Actor) 
 
 
 def _decision(answered: Answered, learner: str, ranking: str) -> DecisionAnswer:
+    chosen, ranked = ranked_as_asked(answered, ranking)
+    return DecisionAnswer(answered.decision_id, learner, chosen, answered.position, ranked)
+
+
+def ranked_as_asked(answered: Answered | StepAnswered, ranking: str) -> tuple[Chosen, list[Ranked]]:
+    """The chosen action, and all or only that one ranked."""
     decision, ids = answered.decision, answered.ids
     order = decision.order.tolist() if ranking == "complete" else [decision.chosen]
     score, mean, bonus = decision.score.tolist(), decision.mean.tolist(), decision.bonus.tolist()
     probability = decision.probability.tolist()
     ranked = [Ranked(ids[i], score[i], mean[i], bonus[i], probability[i]) for i in order]
-    chosen = Chosen(ids[decision.chosen], decision.chosen)
-    return DecisionAnswer(answered.decision_id, learner, chosen, answered.position, ranked)
+    return Chosen(ids[decision.chosen], decision.chosen), ranked
 
 
 def _verdict_or_problem(verdict: Verdict | HoldfastError, body: RewardBody) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from holdfast.api.service import Service
 from holdfast.api.wire import headers_of
 from holdfast.errors import Conflict, Forbidden, InvalidConfiguration, NotFound
 from holdfast.features.limits import ID_LENGTH_MAX
-from holdfast.hosting.blueprint import Blueprint, canonical, draw
+from holdfast.hosting.blueprint import AnyBlueprint, canonical, draw
 from holdfast.hosting.host import microseconds
 from holdfast.store import audit, learners
 from holdfast.store.audit import Actor
@@ -99,7 +99,11 @@ def change(by: ByAdmin, name: str, body: Change, service: ServiceDep) -> dict[st
         spec = json.loads(row.spec)
         if body.reward is not None:
             spec["reward"].update(body.reward.model_dump(exclude_unset=True))
-            drawn(spec)
+        if body.episode_timeout_s is not None:
+            if "episode_timeout_s" not in spec:
+                raise InvalidConfiguration("episode_timeout_s does not apply to a learner of kind bandit")
+            spec["episode_timeout_s"] = body.episode_timeout_s
+        drawn(spec)
         values = body.model_dump(include={"paused", "mode"}, exclude_none=True)
         learners.change(connection, row.id, spec=canonical(spec), **values)
         audit.note(connection, by, "learner changed", name, microseconds(), **body.model_dump(exclude_unset=True))
@@ -115,7 +119,7 @@ def remove(by: ByAdmin, name: str, service: ServiceDep) -> None:
         audit.note(connection, by, "learner deleted", name, microseconds(), position=row.head)
 
 
-def drawn(spec: dict[str, Any]) -> Blueprint:
+def drawn(spec: dict[str, Any]) -> AnyBlueprint:
     """A learner from its description. Each number may be within its bounds, and all together beyond a float's."""
     try:
         return draw(spec)
@@ -141,6 +145,6 @@ def describe(row: LearnerRow) -> dict[str, Any]:
         "paused": row.paused,
         "position": row.head,
         "dimension": blueprint.encoder.dimension,
-        "budget": blueprint.bandit.radius.budget * blueprint.reward.width,
+        "budget": blueprint.budget,
         "created_at": row.created_at / 1e6,
     }

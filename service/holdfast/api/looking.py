@@ -1,22 +1,29 @@
 """Looking inside: diagnostics, the state as a file, the log, one decision."""
 
+import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from holdfast.api.learners import Admin, ByAdmin, Reader, ServiceDep, found
+from holdfast.api.schemas import is_id
 from holdfast.api.service import Service
 from holdfast.api.wire import headers_of, read_body
 from holdfast.errors import NotFound, NotYet
 from holdfast.hosting.bring import Import
 from holdfast.hosting.live import WEIGHT_EDGES
 from holdfast.hosting.look import Export, Look
-from holdfast.hosting.recent import recent_actions
+from holdfast.hosting.recent import recent_actions, recent_steps
+from holdfast.hosting.sessions.tell import tell as tell_of_sessions
+from holdfast.hosting.sessions.tell import tell_episode
 from holdfast.hosting.tell import tell, tell_decision
 from holdfast.store import learners, log
+from holdfast.store.learners import LearnerRow
 
 LOG_PAGE_MAX = 500
+LOG_PAGE_BYTES_MAX = 4 * 1024 * 1024  # of events as they are stored; one event at least
+EPISODE_BYTES_MAX = 4 * 1024 * 1024  # of features in the answer to one episode
 SAID_MAX = 500  # events about one decision, the first of them
 POSITION_MAX = 2**63 - 1  # what both databases can count to
 
@@ -37,27 +44,18 @@ async def diagnostics(name: str, service: ServiceDep) -> dict[str, Any]:
     blueprint = await service.blueprint(name)
     sight = await service.ask(Look(name))
     pending, recent = await run_in_threadpool(_from_the_log, service, name)
-    tally, state = sight.tally, sight.state
-    weighed = sum(tally.weights)
+    weighed = sum(sight.tally.weights)
     return {
-        "rounds": state.rounds,
         "position": sight.position,
         "dimension": blueprint.encoder.dimension,
-        "alpha": None if state.alpha == float("inf") else state.alpha,
-        "beta": state.beta,
-        "budget": blueprint.bandit.radius.budget * blueprint.reward.width,
-        "eluder_potential": state.potential,
-        "noise": sight.noise,
+        **sight.numbers,
         "weights": {
             "edges": list(WEIGHT_EDGES),
-            "counts": list(tally.weights),
-            "down_weighted_share": 1.0 - tally.weights[-1] / weighed if weighed else 0.0,
+            "counts": list(sight.tally.weights),
+            "down_weighted_share": 1.0 - sight.tally.weights[-1] / weighed if weighed else 0.0,
         },
-        "rewards": {
-            "duplicate": sight.duplicates,
-            **{name: getattr(tally, name) for name in ("learned", "pending", "late", "defaulted", "ignored")},
-        },
-        "decisions": tally.decisions,
+        "rewards": sight.rewards,
+        "decisions": sight.tally.decisions,
         "pending_decisions": pending,
         "recent_actions": recent,
         "gauge": None,
@@ -67,8 +65,9 @@ async def diagnostics(name: str, service: ServiceDep) -> dict[str, Any]:
 def _from_the_log(service: Service, name: str) -> tuple[int, list[dict[str, Any]]]:
     """Off the writer's thread: counting what waits may take the database a while."""
     with service.database.read() as connection:
-        learner_id = found(learners.find(connection, name)).id
-        return log.count_waiting(connection, learner_id), recent_actions(connection, learner_id)
+        row = found(learners.find(connection, name))
+        recent = recent_steps if _is_of_sessions(row) else recent_actions
+        return log.count_waiting(connection, row.id), recent(connection, row.id)
 
 
 @router.get("/state", operation_id="export_state", dependencies=[Reader], summary="The state as a file")
@@ -98,14 +97,43 @@ def read_log(
     after: Annotated[int, Query(ge=0, le=POSITION_MAX)] = 0,
     limit: Annotated[int, Query(ge=1, le=LOG_PAGE_MAX)] = 100,
 ) -> dict[str, Any]:
-    """Enough to fold the state again outside the service: the features of what was shown, and every reward learned."""
+    """Enough to fold the state again outside the service: the features of what was shown, and every reward learned.
+
+    Events of sessions are large, and a page of them may hold fewer than `limit`; `next_cursor` is null at the end.
+    """
     with service.database.read() as connection:
         row = found(learners.find(connection, name))
-        events = log.events_after(connection, row.id, after, limit)
+        events = log.events_after(connection, row.id, after, limit, LOG_PAGE_BYTES_MAX)
+    in_words = tell_of_sessions if _is_of_sessions(row) else tell
+    there_is_more = bool(events) and events[-1].position < row.head
     return {
-        "items": [tell(event) for event in events],
-        "next_cursor": events[-1].position if len(events) == limit else None,
+        "items": [in_words(event) for event in events],
+        "next_cursor": events[-1].position if there_is_more else None,
     }
+
+
+def _is_of_sessions(row: LearnerRow) -> bool:
+    return bool(json.loads(row.spec).get("kind") == "mdp")
+
+
+@router.get("/episodes/{episode_id:path}", operation_id="get_episode", dependencies=[Reader], summary="One episode")
+def episode(name: str, episode_id: str, service: ServiceDep) -> dict[str, Any]:
+    """Its steps and their rewards, in the order of the log, and what became of it: `learned` is null while it is open,
+    and says which steps were learned, with which rewards (of the episode's [0, 1]) and weights.
+
+    Steps come with the features of their candidates as long as those of all of them are small; the log has them.
+    """
+    with service.database.read() as connection:
+        row = found(learners.find(connection, name))
+        start = log.event_named(connection, row.id, f"e/{episode_id}") if is_id(episode_id) else None
+        if start is None:
+            raise NotFound("episode", "no such episode")
+        said = log.events_about(connection, row.id, [start.position])[start.position]
+    told = tell_episode(start, said)
+    if sum(len(event.payload) for event in said) > EPISODE_BYTES_MAX:
+        for one in told["steps"]:
+            del one["phi"]
+    return told
 
 
 @router.get("/decisions/{decision_id}", operation_id="get_decision", dependencies=[Reader], summary="One decision")

@@ -12,16 +12,30 @@ from holdfast.api.schemas import (
     ActionBody,
     DecisionBody,
     DecisionsBody,
+    EpisodeBody,
     EventBody,
     EventsBody,
+    FinishBody,
     RewardBody,
     RewardsBody,
+    StepBody,
+    StepRewardBody,
 )
 
 _NESTED = {dict, list}
 _UNTOLD = -(10**9)  # fewer than any body can make up for
 
-TrafficBody = DecisionBody | DecisionsBody | RewardBody | RewardsBody | EventsBody
+TrafficBody = (
+    DecisionBody
+    | DecisionsBody
+    | RewardBody
+    | RewardsBody
+    | EventsBody
+    | EpisodeBody
+    | StepBody
+    | StepRewardBody
+    | FinishBody
+)
 
 
 def says_each_name_once(body: bytes, decoded: TrafficBody) -> bool:
@@ -81,6 +95,17 @@ def _of_event(one: EventBody) -> int:
     return 3 + _of_actions(one.actions) + told + _of_texts(one.action_id, one.source)
 
 
+def _of_step(one: StepBody) -> int:
+    state = (one.state is not None) + _of_features(one.state)
+    told = (one.reward is not None) + (one.step is not None) + (one.source is not None) + (one.ranking != "complete")
+    return 1 + _of_actions(one.actions) + state + told + _of_texts(one.source)
+
+
+def _of_finish(one: FinishBody) -> int:
+    actions = 0 if one.actions is None else 1 + _of_actions(one.actions)
+    return actions + (one.state is not None) + _of_features(one.state)
+
+
 def _of_texts(*texts: str | None) -> int:
     return sum(text.count(":") for text in texts if text is not None)
 
@@ -90,5 +115,9 @@ _COLONS: dict[type, Any] = {
     DecisionsBody: lambda body: 1 + _of_decisions(body.decisions),
     RewardBody: _of_reward,
     RewardsBody: lambda body: 1 + sum(map(_of_reward, body.rewards)),
+    EpisodeBody: lambda body: (body.episode_id is not None) + _of_texts(body.episode_id),
+    StepBody: _of_step,
+    StepRewardBody: lambda body: 2 + (body.source is not None) + _of_texts(body.source),
+    FinishBody: _of_finish,
     EventsBody: lambda body: 1 + sum(map(_of_event, body.events)),
 }

@@ -12,6 +12,7 @@ from holdfast.api.limits import MANAGEMENT_COST
 from holdfast.api.refusals import ERRORS_MAX
 from holdfast.api.request_ids import LENGTH_MAX
 from holdfast.features import limits
+from holdfast.hosting.sessions import step
 
 REF = "#/components/schemas/"
 PROBLEM = {"$ref": "#/components/responses/Problem"}
@@ -84,6 +85,22 @@ _OBSERVED = {
 }
 _SAID = {"decision_id": "d1", "value": 1.0, "source": "checkout"}
 _LEARNED = {"decision_id": "d1", "outcome": "learned", "weight": 0.37, "position": 4712}
+_STEP = {
+    "state": [0.1, 0.2],
+    "actions": [{"id": "a", "features": [0.3]}, {"id": "b", "features": [0.9]}],
+    "step": 1,
+}
+_STEPPED = {
+    "episode_id": "e1",
+    "step": 1,
+    "action": {"id": "b", "index": 1},
+    "position": 12,
+    "ranking": [
+        {"id": "b", "score": 1.0, "mean": 0.4, "bonus": 0.7, "probability": 1.0},
+        {"id": "a", "score": 0.8, "mean": 0.3, "bonus": 0.5, "probability": 0.0},
+    ],
+}
+_STEP_LEARNED = {"episode_id": "e1", "step": 1, "outcome": "pending", "weight": None, "position": 13}
 _UNKNOWN = {"type": "decision-not-found", "title": "Not found", "status": 404, "detail": "no such decision"}
 
 HOT_ROUTES = {
@@ -124,6 +141,46 @@ HOT_ROUTES = {
         schemas.EventsBody, 200, answers.EventsAnswer, {"events": [_OBSERVED]},
         {"events": [{"outcome": "learned", "weight": 0.37, "position": 1}]},
     ),
+    "/v1/learners/{name}/episodes": HotRoute(
+        "begin_episode",
+        "Begin an episode",
+        "Of a learner of kind `mdp`; an episode is one session of up to `episode_length` steps. The same `episode_id` "
+        "again is the same episode. What is known of it after `episode_timeout_s` is learned then: steps whose reward "
+        "and next state are known; one whose reward never came is learned with `reward.default` if that is a number, "
+        "and left out if it is null.",
+        schemas.EpisodeBody, 201, answers.EpisodeAnswer, {"episode_id": "e1"},
+        {"episode_id": "e1", "episode_length": 5, "position": 11},
+    ),
+    "/v1/learners/{name}/episodes/{episode_id}/steps": HotRoute(
+        "take_step",
+        "Decide the next step of an episode",
+        "Steps count from 1. With `step`, the same content again gets the first answer again; another content, or a "
+        "step that does not come next, is 409; without it only an `Idempotency-Key` makes a repeat safe. A step beyond "
+        "`episode_length`, or of an episode that is over, is 409. `reward` is what the step before earned, if it is "
+        f"known by now. All actions' features are kept, {step.STEP_NUMBERS_MAX:,} numbers a step at most and "
+        f"{step.EPISODE_NUMBERS_MAX:,} in an episode of full length.",
+        schemas.StepBody, 201, answers.StepAnswer, _STEP, _STEPPED,
+    ),
+    "/v1/learners/{name}/episodes/{episode_id}/rewards": HotRoute(
+        "reward_step",
+        "Say what a step was worth",
+        "In any order. The rewards of an episode add up to `reward.max` at most. It is learned as a whole, when "
+        "it is finished or has all its steps, and all its rewards are there: until then a reward is `pending`; the one "
+        "that completes the episode is `learned`. The same value again is a `duplicate`, another is 409; after the "
+        "episode was learned or its time ran out it is `late`, and told to a frozen learner it is `ignored`.",
+        schemas.StepRewardBody, 200, answers.StepRewardAnswer, {"step": 1, "value": 0.2, "source": "player"},
+        _STEP_LEARNED,
+    ),
+    "/v1/learners/{name}/episodes/{episode_id}/finish": HotRoute(
+        "finish_episode",
+        "Finish an episode",
+        "No more steps; rewards may still come. Finished before its last step, nothing is earned after it, and each "
+        "step that was not taken counts as a reward of 0. Since nothing follows, `state` is not learned from; only "
+        "where steps share a model (`stationary`) and all were taken does the last one need what could be chosen "
+        "next: say it in `actions`, or the last step is left out. Again, it changes nothing.",
+        schemas.FinishBody, 200, answers.FinishAnswer, {"state": [0.3, 0.1]},
+        {"episode_id": "e1", "steps": 1, "outcome": "pending", "position": 14},
+    ),
 }  # fmt: skip
 
 DESCRIBED: dict[tuple[str, str], type[BaseModel]] = {
@@ -138,7 +195,7 @@ def document(app: FastAPI) -> dict[str, Any]:
     described = app.openapi()
     paths, components = described["paths"], described.setdefault("components", {})
     for path, route in HOT_ROUTES.items():
-        paths.setdefault(path, {})["post"] = _operation(route)
+        paths.setdefault(path, {})["post"] = _operation(path, route)
     for (path, method), model in DESCRIBED.items():
         paths[path][method]["requestBody"] = _body(model, schemas.EXAMPLES[model])
     file = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
@@ -167,13 +224,17 @@ def _schemas() -> dict[str, Any]:
     return dict(sorted({**answers.described(*hot, answers.Problem), **described["$defs"]}.items()))
 
 
-def _operation(route: HotRoute) -> dict[str, Any]:
+def _operation(path: str, route: HotRoute) -> dict[str, Any]:
     return {
         "tags": ["traffic"],
         "summary": route.summary,
         "description": route.description,
         "operationId": route.operation,
-        "parameters": [{"name": "name", "in": "path", "required": True, "schema": {"type": "string", "title": "Name"}}],
+        "parameters": [
+            {"name": name, "in": "path", "required": True, "schema": {"type": "string", "title": title}}
+            for name, title in (("name", "Name"), ("episode_id", "Episode Id"))
+            if f"{{{name}}}" in path
+        ],
         "requestBody": _body(route.body, route.example),
         "responses": {
             str(route.status): {

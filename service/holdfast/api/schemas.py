@@ -6,7 +6,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
+from holdfast.errors import InvalidConfiguration
 from holdfast.features.limits import CANDIDATES_MAX, ID_LENGTH_MAX
+from holdfast.hosting.sessions.step import LENGTH_MAX
 
 BATCH_MAX = 1_000
 
@@ -15,12 +17,18 @@ NO_NUL = r"^[^\x00]*$"  # PostgreSQL keeps every other character
 
 Name = Annotated[str, Field(min_length=1, max_length=ID_LENGTH_MAX, pattern=NAME_PATTERN)]
 _name = re.compile(NAME_PATTERN)
+_no_nul = re.compile(NO_NUL)
 Id = Annotated[str, msgspec.Meta(min_length=1, max_length=ID_LENGTH_MAX, pattern=NO_NUL)]
 
 
 def is_name(text: str) -> bool:
     """Whether a learner can have this name."""
     return len(text) <= ID_LENGTH_MAX and _name.fullmatch(text) is not None
+
+
+def is_id(text: str) -> bool:
+    """Whether a decision or an episode can have this id."""
+    return 1 <= len(text) <= ID_LENGTH_MAX and _no_nul.fullmatch(text) is not None
 
 
 class Strict(BaseModel):
@@ -50,19 +58,29 @@ class JsonFeatures(Strict):
     normalise: Literal["clip", "unit", "none"] = "clip"
 
 
+TIMEOUT_S_MAX = 31_536_000
+
+
 class Reward(Strict):
-    """What rewards look like and how long they are waited for."""
+    """What rewards look like and how long they are waited for.
+
+    Of an `mdp`, `min` and `max` are those of a whole episode: the sum of its rewards is mapped onto [0, 1]. One step
+    earns from `min` / `episode_length` to `step_max`, which is everything unless it is given (only where `min` is 0);
+    say it if you know it, the learner explores less. `default` is null unless given, `wait_s` and `aggregation` do not
+    apply: an episode waits for `episode_timeout_s`, and each step has one reward.
+    """
 
     min: float = 0.0
     max: float = 1.0
+    step_max: float | None = None
     out_of_range: Literal["reject", "clip"] = "reject"
-    wait_s: Annotated[float, Field(gt=0, le=31_536_000)] = 600
+    wait_s: Annotated[float, Field(gt=0, le=TIMEOUT_S_MAX)] = 600
     default: float | None = 0.0
     aggregation: Literal["first", "last_before_wait", "sum", "mean"] = "first"
 
 
 class Corruption(Strict):
-    """What is insured."""
+    """What is insured. Of an `mdp`, the default of `premium` is the learner's own: 0.02, or 0.005 if stationary."""
 
     budget: float | Literal["auto"] = "auto"
     premium: float = 0.01
@@ -72,7 +90,7 @@ class LearnerBody(Strict):
     """A learner as its owner describes it."""
 
     name: Name
-    kind: Literal["bandit"]
+    kind: Literal["bandit", "mdp"]
     features: Annotated[DenseFeatures | JsonFeatures, Field(discriminator="kind")]
     function: dict[str, Any] = {"kind": "linear"}
     reward: Reward = Reward()
@@ -83,18 +101,46 @@ class LearnerBody(Strict):
     noise: float | Literal["auto"] = "auto"
     radius: Literal["practical", "theory"] = "practical"
     seed: int = 0
+    episode_length: Annotated[int | None, Field(description="Steps of an episode; of an `mdp`, and needed there.")] = (
+        None
+    )
+    episode_timeout_s: Annotated[float, Field(gt=0, le=TIMEOUT_S_MAX, description="Of an `mdp`.")] = 3600
+    stationary: Annotated[bool, Field(description="Of an `mdp`: all steps share one model.")] = False
 
     def spec(self) -> dict[str, Any]:
-        """The description that is stored, with every default filled in."""
+        """The description that is stored, with every default filled in; only what a learner of this kind has."""
         described = self.model_dump(exclude={"name", "exploration"})
         described["exploration_floor"] = self.exploration or 0.0
+        return self._of_sessions(described) if self.kind == "mdp" else self._of_decisions(described)
+
+    def _of_decisions(self, described: dict[str, Any]) -> dict[str, Any]:
+        self._refuse("bandit", ("episode_length", "episode_timeout_s", "stationary"), self, described)
+        self._refuse("bandit", ("step_max",), self.reward, described["reward"])
         return described
+
+    def _of_sessions(self, described: dict[str, Any]) -> dict[str, Any]:
+        if self.episode_length is None:
+            raise InvalidConfiguration("an mdp needs an episode_length")
+        self._refuse("mdp", ("confidence", "noise"), self, described)
+        self._refuse("mdp", ("wait_s", "aggregation"), self.reward, described["reward"])
+        if "default" not in self.reward.model_fields_set:
+            described["reward"]["default"] = None
+        if "premium" not in self.corruption.model_fields_set:
+            described["corruption"]["premium"] = None
+        return described
+
+    @staticmethod
+    def _refuse(kind: str, names: tuple[str, ...], part: BaseModel, described: dict[str, Any]) -> None:
+        """Drop what a learner of this kind does not have; saying it with another value than the default is wrong."""
+        for name in names:
+            if described.pop(name) != type(part).model_fields[name].default:
+                raise InvalidConfiguration(f"{name} does not apply to a learner of kind {kind}")
 
 
 class RewardChange(Strict):
     """What may change about rewards."""
 
-    wait_s: Annotated[float, Field(gt=0, le=31_536_000)] | None = None
+    wait_s: Annotated[float, Field(gt=0, le=TIMEOUT_S_MAX)] | None = None
     default: float | None = None
 
 
@@ -104,6 +150,7 @@ class LearnerChange(Strict):
     paused: bool | None = None
     mode: Literal["online", "shadow", "frozen"] | None = None
     reward: RewardChange | None = None
+    episode_timeout_s: Annotated[float, Field(gt=0, le=TIMEOUT_S_MAX)] | None = None
 
 
 EXAMPLES: dict[type[BaseModel], dict[str, Any]] = {
@@ -165,3 +212,39 @@ class EventsBody(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """A warm start from old logs."""
 
     events: Annotated[list[EventBody], msgspec.Meta(min_length=1, max_length=BATCH_MAX)]
+
+
+Source = Annotated[str, msgspec.Meta(max_length=ID_LENGTH_MAX, pattern=NO_NUL)]
+StepNumber = Annotated[int, msgspec.Meta(ge=1, le=LENGTH_MAX)]
+
+
+class EpisodeBody(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """An episode to begin."""
+
+    episode_id: Id | None = None
+
+
+class StepBody(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """The next step of an episode."""
+
+    actions: Annotated[list[ActionBody], msgspec.Meta(max_length=CANDIDATES_MAX)]
+    state: Any = None
+    reward: Annotated[float, msgspec.Meta(description="Of the step before, if it is known by now.")] | None = None
+    step: Annotated[StepNumber, msgspec.Meta(description="Which step this is: makes a repeat safe.")] | None = None
+    source: Annotated[Source, msgspec.Meta(description="Who says what the step before was worth.")] | None = None
+    ranking: Literal["complete", "chosen"] = "complete"
+
+
+class StepRewardBody(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """What a step was worth."""
+
+    step: StepNumber
+    value: float
+    source: Source | None = None
+
+
+class FinishBody(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """The end of an episode, and the state it was reached in."""
+
+    state: Any = None
+    actions: Annotated[list[ActionBody], msgspec.Meta(max_length=CANDIDATES_MAX)] | None = None

@@ -12,7 +12,7 @@ from holdfast.api.access import Gate
 from holdfast.api.limits import Limits
 from holdfast.errors import NotFound, Unavailable
 from holdfast.features import Encoder
-from holdfast.hosting.blueprint import Blueprint, draw
+from holdfast.hosting.blueprint import AnyBlueprint, draw
 from holdfast.hosting.host import Host, Job
 from holdfast.hosting.operation import Operation
 from holdfast.store import learners
@@ -33,7 +33,7 @@ class Service:
     gate: Gate
     limits: Limits = field(default_factory=Limits)
     _outbox: list[Job] = field(default_factory=list)
-    _known: dict[str, tuple[float, str, Blueprint]] = field(default_factory=dict)
+    _known: dict[str, tuple[float, str, AnyBlueprint]] = field(default_factory=dict)
 
     async def ask(self, operation: Operation) -> Any:
         """The answer of the writer, after its commit; what comes in together goes over together."""
@@ -65,7 +65,7 @@ class Service:
         """How this learner's requests become features."""
         return (await self.blueprint(name)).encoder
 
-    async def blueprint(self, name: str) -> Blueprint:
+    async def blueprint(self, name: str) -> AnyBlueprint:
         """The parts that follow from the learner's description, as it was a moment ago."""
         known = self._known.get(name)
         if known is None:
@@ -75,7 +75,7 @@ class Service:
             return await self._refresh(name)
         return known[2]
 
-    async def _refresh(self, name: str) -> Blueprint:
+    async def _refresh(self, name: str) -> AnyBlueprint:
         spec = await run_in_threadpool(self._spec, name)
         known = self._known.get(name)
         blueprint = known[2] if known is not None and known[1] == spec else draw(json.loads(spec))

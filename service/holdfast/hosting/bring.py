@@ -2,14 +2,13 @@
 
 import hashlib
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from holdfast.arrays import Array
 from holdfast.errors import Conflict
-from holdfast.hosting.live import LiveLearner
+from holdfast.hosting.live import LiveBandit, LiveLearner
 from holdfast.hosting.operation import OneByOne
 from holdfast.hosting.records import ObservationRecord, pack
-from holdfast.learners import codec
 from holdfast.store import audit
 from holdfast.store.audit import Actor
 from holdfast.store.log import Event, Transaction
@@ -35,17 +34,19 @@ class Learned(NamedTuple):
 class Observe(OneByOne):
     """Warm start: learn observations in the order given, all or none."""
 
+    acts_on: ClassVar[type[LiveLearner]] = LiveBandit
+
     learner: str
     observations: list[Observation]
 
-    def perform(self, live: LiveLearner, transaction: Transaction, now: int) -> list[Learned]:
+    def perform(self, live: LiveBandit, transaction: Transaction, now: int) -> list[Learned]:
         if live.paused or live.mode == "frozen":
             raise Conflict("paused", "the learner is paused or frozen")
         rewards = [live.blueprint.reward.scaled(observation.value) for observation in self.observations]
         return [_learn(live, transaction, o, r, now) for o, r in zip(self.observations, rewards, strict=True)]
 
 
-def _learn(live: LiveLearner, transaction: Transaction, told: Observation, reward: float, now: int) -> Learned:
+def _learn(live: LiveBandit, transaction: Transaction, told: Observation, reward: float, now: int) -> Learned:
     weight = live.learn(told.phi, reward)
     live.position += 1
     live.tally.count("observed")
@@ -67,7 +68,7 @@ class Import(OneByOne):
         """The position of the import in the log."""
         if live.position != 0:
             raise Conflict("learner-not-empty", "a state can be imported only into a learner that has seen nothing")
-        live.state = codec.restore(self.state, live.blueprint.bandit)
+        live.bring(self.state)
         live.position = 1
         transaction.append(live.id, Event(1, "import", "i/1", now, None, None, bytes(self.state)))
         digest = hashlib.sha256(self.state).hexdigest()

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from holdfast.arrays import Array
 from holdfast.errors import Conflict, HoldfastError, InvalidInput
-from holdfast.hosting.live import LiveLearner
+from holdfast.hosting.live import LiveBandit, LiveLearner
 from holdfast.hosting.operation import Needs, runs_of_strangers
 from holdfast.hosting.records import DecisionRecord, pack, replayed, unpack_decision
 from holdfast.learners import Decision, modes
@@ -43,6 +43,8 @@ def decision_event_id(decision_id: str) -> str:
 class Decide:
     """One or more decisions of one learner; all or none."""
 
+    acts_on: ClassVar[type[LiveLearner]] = LiveBandit
+
     learner: str
     questions: Sequence[Question]
 
@@ -55,7 +57,7 @@ class Decide:
 
     @classmethod
     def perform_all(
-        cls, operations: Sequence["Decide"], live: LiveLearner, transaction: Transaction, now: int
+        cls, operations: Sequence["Decide"], live: LiveBandit, transaction: Transaction, now: int
     ) -> list[list[Answered] | HoldfastError]:
         answers: list[list[Answered] | HoldfastError] = []
         for run in runs_of_strangers(operations, Decide.given):
@@ -64,7 +66,7 @@ class Decide:
 
 
 def _answer_run(
-    run: list[Decide], live: LiveLearner, transaction: Transaction, now: int
+    run: list[Decide], live: LiveBandit, transaction: Transaction, now: int
 ) -> list[list[Answered] | HoldfastError]:
     """Operations that share no decision: what is new in all of them is decided together."""
     plans = [_plan(operation, live, transaction) for operation in run]
@@ -81,7 +83,7 @@ class _Plan(NamedTuple):
     new: dict[str, Question]
 
 
-def _plan(operation: Decide, live: LiveLearner, transaction: Transaction) -> _Plan | HoldfastError:
+def _plan(operation: Decide, live: LiveBandit, transaction: Transaction) -> _Plan | HoldfastError:
     if live.paused:
         return Conflict("paused", "the learner is paused")
     plan = _Plan(operation.questions, {}, {})
@@ -101,7 +103,7 @@ def _fill(plan: _Plan, made: dict[str, Answered]) -> list[Answered]:
     return [plan.repeats.get(q.decision_id) or made[q.decision_id] for q in plan.questions]
 
 
-def _repeat(live: LiveLearner, transaction: Transaction, question: Question) -> Answered | None:
+def _repeat(live: LiveBandit, transaction: Transaction, question: Question) -> Answered | None:
     """The first answer again, if this id has one for the same content."""
     found = transaction.find(live.id, decision_event_id(question.decision_id))
     if found is None:
@@ -117,7 +119,7 @@ def _other_content() -> Conflict:
     return Conflict("decision-exists", "this decision_id was used with another content")
 
 
-def _decide_all(live: LiveLearner, transaction: Transaction, questions: Sequence[Question], now: int) -> list[Answered]:
+def _decide_all(live: LiveBandit, transaction: Transaction, questions: Sequence[Question], now: int) -> list[Answered]:
     """Decide and log, at the next positions."""
     if not questions:
         return []
@@ -137,7 +139,7 @@ def _decide_all(live: LiveLearner, transaction: Transaction, questions: Sequence
     return answers
 
 
-def _record(live: LiveLearner, question: Question, decision: Decision) -> DecisionRecord:
+def _record(live: LiveBandit, question: Question, decision: Decision) -> DecisionRecord:
     shown = shown_indexes(decision, question.top)
     phi = question.phi[decision.chosen] if question.top == 1 else question.phi[shown]
     return DecisionRecord(

@@ -9,7 +9,6 @@ Invariants
 """
 
 import asyncio
-import json
 import threading
 import time
 from collections import deque
@@ -20,12 +19,12 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from holdfast.errors import NotFound, Unavailable
-from holdfast.hosting.blueprint import draw
-from holdfast.hosting.expire import EXPIRIES_PER_SWEEP, Expire
-from holdfast.hosting.live import LiveLearner
+from holdfast.hosting.aside import Aside
+from holdfast.hosting.live import LiveLearner, snapshot_of
 from holdfast.hosting.meter import Meter
-from holdfast.hosting.operation import Operation
-from holdfast.hosting.recover import Warn, catch_up, revive, snapshot_of
+from holdfast.hosting.operation import Operation, perform_alike
+from holdfast.hosting.recover import Warn, catch_up, revive
+from holdfast.hosting.settle import Settle
 from holdfast.learners.modes import as_mode
 from holdfast.store import idempotency, snapshots
 from holdfast.store import learners as rows
@@ -64,10 +63,12 @@ class Host:
         self._awake = threading.Condition()
         self._stopping = False
         self._live: dict[str, LiveLearner] = {}
+        self._aside = Aside(database, self.submit, self._warn)
         self._thread = threading.Thread(target=self._run, name="holdfast-writer", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
+        self._aside.start()
 
     def lives(self) -> bool:
         """Whether the writer is there to answer."""
@@ -83,6 +84,7 @@ class Host:
 
     def stop(self, timeout_s: float) -> None:
         """Finish what is waiting, save what was learned, end the thread."""
+        self._aside.stop()
         with self._awake:
             self._stopping = True
             self._awake.notify()
@@ -135,6 +137,12 @@ class Host:
             return
         self.meter.committed(len(batch), time.perf_counter() - started)
         _publish(batch, answers)
+        self._offer_aside(batch)
+
+    def _offer_aside(self, batch: list[Job]) -> None:
+        """Whatever takes long for these learners is done on another thread, once their callers have their answers."""
+        for name in {job.operation.learner for job in batch} & set(self._live):
+            self._aside.offer(self._live[name])
 
     def _recover_from(self, batch: list[Job], problem: Exception) -> None:
         """The database is away: say so to all. Something else: find the one that broke by running each alone."""
@@ -193,7 +201,7 @@ class Host:
             live = renewed
         live.mode, live.paused = as_mode(row.mode), bool(row.paused)
         if row.spec != live.spec:  # the wait or the default was changed
-            live.spec, live.blueprint = row.spec, draw(json.loads(row.spec))
+            live.redraw(row.spec)
         if row.head > live.position:
             catch_up(transaction.connection, live)
         return live
@@ -209,9 +217,12 @@ class Host:
                 self._save(connection, live)
 
     def _save(self, connection: Connection, live: LiveLearner) -> None:
+        """A snapshot only saves time: one that the database does not take is tried again when as much is new."""
         snapshot = snapshot_of(live)
-        snapshots.save(connection, live.id, snapshot, self._clock())
-        self.meter.saved(len(snapshot.state))
+        if snapshots.save_if_it_fits(connection, live.id, snapshot, self._clock()):
+            self.meter.saved(len(snapshot.state))
+        else:
+            self._warn("snapshot not saved", learner=live.name, bytes=len(snapshot.state))
         live.snapshot_position = live.position
 
     def _save_all(self) -> None:
@@ -224,11 +235,11 @@ class Host:
         except Unavailable as problem:
             self._warn("snapshots not saved on stopping", reason=str(problem))
 
-    def _expire(self, name: str) -> int:
-        """How many decisions of a learner were settled now."""
+    def _settle(self, name: str) -> bool:
+        """Settle what of a learner has waited long enough; whether there may be more."""
         answer: Future[Any] = Future()
-        self._serve([Job(Expire(name), answer)])
-        return 0 if answer.exception() is not None else int(answer.result())
+        self._serve([Job(Settle(name), answer)])
+        return answer.exception() is None and bool(answer.result())
 
     def _sweep(self) -> bool:
         """Settle decisions whose wait has ended, forget answers nobody will ask for; whether there is more to do."""
@@ -242,9 +253,7 @@ class Host:
             return False
         until = time.monotonic() + SWEEP_FOR_S
         for name in names:
-            settled = EXPIRIES_PER_SWEEP
-            while settled == EXPIRIES_PER_SWEEP:
-                settled = self._expire(name)
+            while self._settle(name):
                 if (self._waiting or self._stopping) and time.monotonic() >= until:
                     return True
         return False
@@ -276,11 +285,13 @@ def _settle(settled: list[tuple[Job, Any]]) -> None:
 def _perform_all(operations: list[Operation], live: LiveLearner, transaction: Transaction, now: int) -> list[Any]:
     """Look up what all of them need, then perform them in order, neighbours of one kind together."""
     needs = [operation.needs(live) for operation in operations]
-    transaction.look_up(live.id, [name for need in needs for name in need.events])
+    transaction.look_up(live.id, [name for need in needs for name in (*need.events, *need.said)])
+    told = [transaction.find(live.id, name) for need in needs for name in need.said]
+    transaction.hear(live.id, [found.event.position for found in told if found is not None])
     transaction.recall_all([name for need in needs for name in need.answers])
     answers: list[Any] = []
     for _, alike in groupby(operations, key=type):
         neighbours = list(alike)
-        answers += neighbours[0].perform_all(neighbours, live, transaction, now)
+        answers += perform_alike(neighbours, live, transaction, now)
     live.open.trim()
     return answers

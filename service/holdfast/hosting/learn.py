@@ -1,12 +1,12 @@
 """The use case "reward": find the decision, settle what the reward is worth, learn it, log it with its weight."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from holdfast.errors import Conflict, HoldfastError, InvalidInput, NotFound
 from holdfast.hosting.decide import decision_event_id
 from holdfast.hosting.expire import expire
-from holdfast.hosting.live import LiveLearner
+from holdfast.hosting.live import LiveBandit, LiveLearner
 from holdfast.hosting.operation import Needs, OneByOne
 from holdfast.hosting.records import DecisionRecord, RewardRecord, pack, shown_features, unpack_decision, unpack_reward
 from holdfast.store.log import Event, Found, Transaction
@@ -38,6 +38,8 @@ def reward_event_id(decision_id: str, shown: int) -> str:
 class Reward(OneByOne):
     """Rewards of one learner, learned in the order given; a bad one does not stop the others."""
 
+    acts_on: ClassVar[type[LiveLearner]] = LiveBandit
+
     learner: str
     claims: list[Claim]
 
@@ -45,20 +47,20 @@ class Reward(OneByOne):
         ids = [claim.decision_id for claim in self.claims if decision_event_id(claim.decision_id) not in live.open]
         return Needs(events=[decision_event_id(name) for name in ids] + [reward_event_id(name, 0) for name in ids])
 
-    def perform(self, live: LiveLearner, transaction: Transaction, now: int) -> list[Verdict | HoldfastError]:
+    def perform(self, live: LiveBandit, transaction: Transaction, now: int) -> list[Verdict | HoldfastError]:
         if live.paused:
             raise Conflict("paused", "the learner is paused")
         return [_attempt(live, transaction, claim, now) for claim in self.claims]
 
 
-def _attempt(live: LiveLearner, transaction: Transaction, claim: Claim, now: int) -> Verdict | HoldfastError:
+def _attempt(live: LiveBandit, transaction: Transaction, claim: Claim, now: int) -> Verdict | HoldfastError:
     try:
         return _judge(live, transaction, claim, now)
     except HoldfastError as problem:
         return problem
 
 
-def _judge(live: LiveLearner, transaction: Transaction, claim: Claim, now: int) -> Verdict:
+def _judge(live: LiveBandit, transaction: Transaction, claim: Claim, now: int) -> Verdict:
     event_id = decision_event_id(claim.decision_id)
     known = live.open.forget(event_id)  # from here on something may have been said of it
     if known is not None:
@@ -96,7 +98,7 @@ def _shown(record: DecisionRecord, action_id: str | None) -> int:
     raise InvalidInput("/action_id", "was not shown by this decision")
 
 
-def _earlier(live: LiveLearner, transaction: Transaction, claim: Claim, shown: int) -> Verdict | None:
+def _earlier(live: LiveBandit, transaction: Transaction, claim: Claim, shown: int) -> Verdict | None:
     """The verdict of the first reward, if this is the same again; another value is a conflict."""
     event_id = reward_event_id(claim.decision_id, shown)
     if shown:
@@ -111,7 +113,7 @@ def _earlier(live: LiveLearner, transaction: Transaction, claim: Claim, shown: i
     return Verdict(claim.decision_id, "duplicate", record.weight, earlier.event.position)
 
 
-def _outcome(live: LiveLearner, found: Found, first_only: bool) -> str:
+def _outcome(live: LiveBandit, found: Found, first_only: bool) -> str:
     if live.mode == "frozen":
         return "ignored"
     if found.deadline is None:
@@ -120,7 +122,7 @@ def _outcome(live: LiveLearner, found: Found, first_only: bool) -> str:
 
 
 def _log(
-    live: LiveLearner, transaction: Transaction, decision: Event, claim: Claim, record: RewardRecord, now: int
+    live: LiveBandit, transaction: Transaction, decision: Event, claim: Claim, record: RewardRecord, now: int
 ) -> None:
     live.position += 1
     live.tally.count(record.outcome)

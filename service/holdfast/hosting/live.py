@@ -1,13 +1,19 @@
-"""A learner in memory: its blueprint and the fold of its log so far. Owned by one thread."""
+"""A learner in memory: its blueprint and the fold of its log so far. Owned by one thread.
+
+`LiveLearner` is what every kind of learner is to the host; `LiveBandit` is the one of decisions, and the one of
+episodes is in `sessions/live.py`.
+"""
 
 import json
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from holdfast.arrays import Array
-from holdfast.hosting.blueprint import Blueprint
+from holdfast.hosting.blueprint import Blueprint, draw
 from holdfast.hosting.open import OpenDecisions
 from holdfast.hosting.records import (
     ExpiryRecord,
@@ -20,7 +26,9 @@ from holdfast.hosting.records import (
 )
 from holdfast.learners import BanditState, codec
 from holdfast.learners.modes import Mode
-from holdfast.store.log import Event
+from holdfast.store.database import Connection, Database
+from holdfast.store.log import CHUNK, Event, events_after, events_at
+from holdfast.store.snapshots import Snapshot
 
 WEIGHT_EDGES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
@@ -42,10 +50,10 @@ class Tally:
         return json.dumps(asdict(self))
 
     @classmethod
-    def from_json(cls, text: str) -> "Tally":
+    def from_json(cls, text: str) -> Self:
         return cls(**json.loads(text))
 
-    def copy(self) -> "Tally":
+    def copy(self) -> Self:
         """As it is now, for whoever reads it on another thread."""
         return replace(self, weights=list(self.weights))
 
@@ -60,13 +68,16 @@ class Tally:
 class LiveLearner:
     """`state` and `tally` are the fold of events 1 … `position`."""
 
+    kind: ClassVar[str]
+    settled_at_once: ClassVar[int] = 500  # waits that have ended
+
     id: int
     name: str
     spec: str
-    blueprint: Blueprint
+    blueprint: Any
     mode: Mode
     paused: bool
-    state: BanditState
+    state: Any
     position: int = 0
     tally: Tally = field(default_factory=Tally)
     snapshot_position: int = 0
@@ -75,17 +86,90 @@ class LiveLearner:
     duplicates: int = 0  # rewards sent again, which the log does not hold
     expiries: int = 0
 
+    def redraw(self, spec: str) -> None:
+        """What may change of a description has changed."""
+        self.spec, self.blueprint = spec, draw(json.loads(spec))
+
+    def restore(self, state: bytes, tally: str) -> None:
+        """Go on from a snapshot; `UnusableState` if it cannot be one, and then nothing has changed."""
+        raise NotImplementedError
+
+    def bring(self, state: bytes) -> None:
+        """Go on from a state that was made elsewhere; `UnusableState` if it is of another shape."""
+        raise NotImplementedError
+
+    def next_events(self, connection: Connection) -> list[tuple[Event, list[Event]]]:
+        """The events after the position, as many as are worth reading at once, each with what it takes to fold it."""
+        raise NotImplementedError
+
+    def replay(self, connection: Connection, event: Event, related: list[Event]) -> None:
+        """Fold an event that is in the log already; `related` came with it."""
+        if event.position != self.position + 1:
+            raise GapInLog(f"{self.name}: event {event.position} does not follow {self.position}")
+        self.position = event.position
+        self.apply(connection, event, related)
+
+    def apply(self, connection: Connection, event: Event, related: list[Event]) -> None:
+        """The part of `replay` that is of the learner's kind."""
+        raise NotImplementedError
+
+    def numbers(self) -> dict[str, Any]:
+        """What diagnostics tell of the state."""
+        raise NotImplementedError
+
+    def rewards(self) -> dict[str, int]:
+        """What became of the rewards."""
+        counted = {name: getattr(self.tally, name) for name in ("learned", "pending", "late", "defaulted", "ignored")}
+        return {"duplicate": self.duplicates, **counted}
+
+
+# Long work that is due for a learner, whose state may go on while it is done on another thread: it is given the
+# database, and a way to have an operation performed.
+Errand = Callable[[Database, Callable[[Any], Any]], None]
+
+
+@dataclass
+class LiveBandit(LiveLearner):
+    """A learner of single decisions."""
+
+    kind: ClassVar[str] = "bandit"
+
+    blueprint: Blueprint
+    state: BanditState
+
     def learn(self, phi: Array, reward: float) -> float:
         """Fold one reward in; the weight it was given."""
         self.state, info = self.blueprint.bandit.update(self.state, phi, reward, donate=True)
         self.tally.weigh(info.weight)
         return info.weight
 
-    def replay(self, event: Event, decision: Event | None) -> None:
-        """Fold an event that is in the log already; `decision` is the one it is about."""
-        if event.position != self.position + 1:
-            raise GapInLog(f"{self.name}: event {event.position} does not follow {self.position}")
-        self.position = event.position
+    def restore(self, state: bytes, tally: str) -> None:
+        self.bring(state)
+        self.tally = Tally.from_json(tally)
+
+    def bring(self, state: bytes) -> None:
+        self.state = codec.restore(state, self.blueprint.bandit)
+
+    def numbers(self) -> dict[str, Any]:
+        state, bandit = self.state, self.blueprint.bandit
+        return {
+            "rounds": state.rounds,
+            "alpha": None if state.alpha == float("inf") else state.alpha,
+            "beta": state.beta,
+            "budget": self.blueprint.budget,
+            "eluder_potential": state.potential,
+            "noise": bandit.noise.level_of(state.noise),
+        }
+
+    def next_events(self, connection: Connection) -> list[tuple[Event, list[Event]]]:
+        """With each reward and expiry, the decision it is about."""
+        events = events_after(connection, self.id, self.position, CHUNK)
+        wanted = {event.about for event in events if event.about is not None}
+        near = {event.position: event for event in events if event.position in wanted}
+        decisions = near | events_at(connection, self.id, [position for position in wanted if position not in near])
+        return [(event, [] if event.about is None else [decisions[event.about]]) for event in events]
+
+    def apply(self, connection: Connection, event: Event, related: list[Event]) -> None:
         if event.kind == "decision":
             self.tally.count("decisions")
         elif event.kind == "observation":
@@ -93,10 +177,9 @@ class LiveLearner:
             self.tally.count("observed")
             self.learn(np.frombuffer(told.phi), told.reward)
         elif event.kind == "import":
-            self.state = codec.restore(event.payload, self.blueprint.bandit)
+            self.bring(event.payload)
         else:
-            assert decision is not None, "a reward or an expiry is about a decision in the same log"
-            phi = shown_features(unpack_decision(decision.payload))
+            phi = shown_features(unpack_decision(related[0].payload))
             if event.kind == "reward":
                 self._replay_reward(unpack_reward(event.payload), phi)
             else:
@@ -112,6 +195,10 @@ class LiveLearner:
             if reward is not None:
                 self.tally.count("defaulted")
                 self.learn(row, reward)
+
+
+def snapshot_of(live: LiveLearner) -> Snapshot:
+    return Snapshot(live.position, codec.encode(live.state), live.tally.to_json())
 
 
 class GapInLog(Exception):

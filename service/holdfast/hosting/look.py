@@ -1,11 +1,11 @@
 """Reading a live learner on the thread that owns it."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from holdfast.hosting.live import LiveLearner, Tally
 from holdfast.hosting.operation import OneByOne
-from holdfast.learners import BanditState, codec
+from holdfast.learners import codec
 from holdfast.store.log import Transaction
 
 
@@ -13,21 +13,19 @@ class Sight(NamedTuple):
     """A learner at one position."""
 
     position: int
-    state: BanditState
+    numbers: dict[str, Any]
     tally: Tally
-    noise: float
-    duplicates: int  # since this process took the learner up
+    rewards: dict[str, int]
 
 
 @dataclass(frozen=True)
 class Look(OneByOne):
-    """Numbers for diagnostics; `state` shares its arrays with the learner, so only its numbers may be used."""
+    """Numbers for diagnostics."""
 
     learner: str
 
     def perform(self, live: LiveLearner, transaction: Transaction, now: int) -> Sight:
-        noise = live.blueprint.bandit.noise.level_of(live.state.noise)
-        return Sight(live.position, live.state, live.tally.copy(), noise, live.duplicates)
+        return Sight(live.position, live.numbers(), live.tally.copy(), live.rewards())
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,14 @@ SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.
 OUTCOMES = ("learned", "pending", "late", "ignored", "defaulted")  # as the log tells them
 # Whatever grows as a learner does its work.
 _counts = attrgetter("tally.decisions", "tally.observed", "expiries", "duplicates", *(f"tally.{o}" for o in OUTCOMES))
-WARNINGS = ("snapshot skipped", "commit failed", "operation failed", "snapshots not saved on stopping")
+WARNINGS = (
+    "snapshot skipped",
+    "commit failed",
+    "operation failed",
+    "snapshots not saved on stopping",
+    "snapshot not saved",
+    "errand failed",
+)
 
 
 class Histogram:

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from holdfast.errors import Conflict, HoldfastError
 from holdfast.hosting.live import LiveLearner
-from holdfast.hosting.operation import Needs, Operation, runs_of_strangers
+from holdfast.hosting.operation import Needs, Operation, perform_alike, runs_of_strangers
 from holdfast.store.idempotency import FirstAnswer
 from holdfast.store.log import Transaction
 
@@ -22,6 +22,8 @@ class Rendered(NamedTuple):
 @dataclass(frozen=True)
 class Once:
     """`render` makes the operation's answer into bytes, so that the same bytes can be given again."""
+
+    acts_on: ClassVar[type[LiveLearner]] = LiveLearner
 
     operation: Operation
     scope: str
@@ -56,9 +58,9 @@ def _answer_run(
     """Requests with different keys: those that are new are done together with their like."""
     answers = [_repeat(once, live, transaction) for once in run]
     new = [index for index, answer in enumerate(answers) if answer is None]
-    for kind, alike in groupby(new, key=lambda index: type(run[index].operation)):
+    for _, alike in groupby(new, key=lambda index: type(run[index].operation)):
         indexes = list(alike)
-        done = kind.perform_all([run[index].operation for index in indexes], live, transaction, now)
+        done = perform_alike([run[index].operation for index in indexes], live, transaction, now)
         for index, outcome in zip(indexes, done, strict=True):
             answers[index] = _remembered(run[index], outcome, live, transaction, now)
     return [answer for answer in answers if answer is not None]

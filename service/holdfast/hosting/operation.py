@@ -1,9 +1,9 @@
 """A use case, as the writer runs it: the operations of one batch that do the same are performed together."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import Conflict, HoldfastError
 from holdfast.hosting.live import LiveLearner
 from holdfast.store.log import Transaction
 
@@ -15,26 +15,31 @@ class Needs(NamedTuple):
 
     events: Sequence[str] = ()
     answers: Sequence[tuple[str, str]] = ()  # to earlier requests, by scope and Idempotency-Key
+    said: Sequence[str] = ()  # event ids: what was said of these
 
 
 class Operation(Protocol):
     """What it needs looked up, and what it does to the learner inside the transaction."""
 
+    acts_on: ClassVar[type[LiveLearner]]
+
     @property
     def learner(self) -> str: ...
     def needs(self, live: LiveLearner) -> Needs: ...
     @classmethod
-    def perform_all(cls, operations: Sequence[Any], live: LiveLearner, transaction: Transaction, now: int) -> list[Any]:
+    def perform_all(cls, operations: Sequence[Any], live: Any, transaction: Transaction, now: int) -> list[Any]:
         """The answer of each, in order; a refusal is the answer of the one that was refused."""
 
 
 class OneByOne:
     """Operations that gain nothing from being done together."""
 
+    acts_on: ClassVar[type[LiveLearner]] = LiveLearner
+
     def needs(self, live: LiveLearner) -> Needs:
         return Needs()
 
-    def perform(self, live: LiveLearner, transaction: Transaction, now: int) -> Any:
+    def perform(self, live: Any, transaction: Transaction, now: int) -> Any:
         raise NotImplementedError
 
     @classmethod
@@ -42,6 +47,15 @@ class OneByOne:
         cls, operations: Sequence[Self], live: LiveLearner, transaction: Transaction, now: int
     ) -> list[Any]:
         return [_attempt(operation, live, transaction, now) for operation in operations]
+
+
+def perform_alike(operations: Sequence[Operation], live: LiveLearner, transaction: Transaction, now: int) -> list[Any]:
+    """Operations of one type, by a learner that may be of another kind than they are for."""
+    alike = type(operations[0])
+    if not isinstance(live, alike.acts_on):
+        refused = Conflict("other-kind", f"a learner of kind {live.kind} does not take this")
+        return [refused] * len(operations)
+    return alike.perform_all(operations, live, transaction, now)
 
 
 def _attempt(operation: OneByOne, live: LiveLearner, transaction: Transaction, now: int) -> Any:

@@ -30,8 +30,7 @@ def decide(
 ) -> Decision:
     """The decision this mode answers with. In shadow mode the ranking still says what online would have done."""
     demand_choice("mode", mode, MODES)
-    decision = bandit.decide(state, options, position, top)
-    return _first(decision) if mode == "shadow" else decision
+    return answered(mode, bandit.decide(state, options, position, top))
 
 
 def decide_all(
@@ -41,6 +40,11 @@ def decide_all(
     demand_choice("mode", mode, MODES)
     decisions = bandit.decide_all(state, options, position, tops)
     return [_first(decision) for decision in decisions] if mode == "shadow" else decisions
+
+
+def answered(mode: Mode, decision: Decision) -> Decision:
+    """What is answered where online would answer this."""
+    return _first(decision) if mode == "shadow" else decision
 
 
 def update(

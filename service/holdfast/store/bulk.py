@@ -31,6 +31,7 @@ class Bulk(Protocol):
     def lock(self, connection: Connection, learner_id: int) -> Row[Any] | None: ...
     def find(self, connection: Connection, learner_id: int, event_ids: Sequence[str]) -> Iterable[Row[Any]]: ...
     def said(self, connection: Connection, learner_id: int, positions: Sequence[int]) -> Iterable[Row[Any]]: ...
+    def heard(self, connection: Connection, learner_id: int, positions: Sequence[int]) -> Iterable[Row[Any]]: ...
     def write(self, connection: Connection, changes: Changes) -> None: ...
 
 
@@ -51,6 +52,7 @@ class SQLite:
         ON e.learner_id = ? AND e.about = json_each.value
         ORDER BY e.position
     """
+    HEARD = SAID.replace("e.payload", "CASE e.kind WHEN 'step' THEN x'' ELSE e.payload END AS payload")
     INSERT_EVENTS = (
         "INSERT INTO events (learner_id, position, kind, event_id, at, source, about, payload) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -67,6 +69,9 @@ class SQLite:
 
     def said(self, connection: Connection, learner_id: int, positions: Sequence[int]) -> Iterable[Row[Any]]:
         return connection.exec_driver_sql(self.SAID, (json.dumps(positions), learner_id))
+
+    def heard(self, connection: Connection, learner_id: int, positions: Sequence[int]) -> Iterable[Row[Any]]:
+        return connection.exec_driver_sql(self.HEARD, (json.dumps(positions), learner_id))
 
     def write(self, connection: Connection, changes: Changes) -> None:
         _insert(connection, self.INSERT_EVENTS, changes.events)
@@ -104,6 +109,7 @@ class PostgreSQL:
         SELECT position, kind, event_id, at, source, about, payload
         FROM events WHERE learner_id = %s AND about = ANY(%s) ORDER BY position
     """
+    HEARD = SAID.replace("payload", "CASE kind WHEN 'step' THEN ''::bytea ELSE payload END AS payload")
     WRITE = """
         WITH told AS (
             INSERT INTO events (learner_id, position, kind, event_id, at, source, about, payload)
@@ -129,6 +135,9 @@ class PostgreSQL:
 
     def said(self, connection: Connection, learner_id: int, positions: Sequence[int]) -> Iterable[Row[Any]]:
         return connection.exec_driver_sql(self.SAID, (learner_id, list(positions)))
+
+    def heard(self, connection: Connection, learner_id: int, positions: Sequence[int]) -> Iterable[Row[Any]]:
+        return connection.exec_driver_sql(self.HEARD, (learner_id, list(positions)))
 
     def write(self, connection: Connection, changes: Changes) -> None:
         columns = [column for rows, width in zip(changes, self.WIDTHS, strict=True) for column in _columns(rows, width)]

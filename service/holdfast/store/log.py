@@ -8,6 +8,7 @@ Invariants
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, exists, func, select
@@ -53,6 +54,7 @@ class Transaction:
         self._new_waiting: dict[tuple[int, int], int] = {}
         self._settled: list[tuple[Any, ...]] = []
         self._found: dict[tuple[int, str], Found] = {}
+        self._said: dict[tuple[int, int], list[Event]] = {}
         self._first_answers: dict[tuple[str, str], FirstAnswer] = {}
         self._new_answers: dict[tuple[str, str], FirstAnswer] = {}
         self._answered_at = 0
@@ -68,6 +70,8 @@ class Transaction:
         if deadline is not None:
             self._new_waiting[learner_id, event.position] = deadline
         self._found[learner_id, event.event_id] = Found(event, deadline)
+        if event.about is not None and (learner_id, event.about) in self._said:
+            self._said[learner_id, event.about].append(event)
 
     def settle(self, learner_id: int, event: Event) -> None:
         """Buffer that a decision waits no more."""
@@ -91,6 +95,26 @@ class Transaction:
         """An event that `look_up` has read, `know` was told or this transaction has buffered."""
         return self._found.get((learner_id, event_id))
 
+    def hear(self, learner_id: int, positions: Iterable[int]) -> None:
+        """Read what was said of the events at these positions, for `said`."""
+        unknown = [p for p in dict.fromkeys(positions) if (learner_id, p) not in self._said]
+        if not unknown:
+            return
+        for position in unknown:
+            self._said[learner_id, position] = []
+        for start in range(0, len(unknown), CHUNK):
+            for row in self._bulk.heard(self.connection, learner_id, unknown[start : start + CHUNK]):
+                self._said[learner_id, row.about].append(Event(*tuple(row)))
+        for owner, *fields in self._new_events:
+            event = Event(*fields)
+            if owner == learner_id and event.about in unknown:
+                self._said[learner_id, event.about].append(event)
+
+    def said(self, learner_id: int, position: int) -> list[Event]:
+        """What was said of an event, in order. Steps are large: theirs is an empty payload; look them up by id."""
+        self.hear(learner_id, [position])
+        return self._said[learner_id, position]
+
     def recall_all(self, names: Sequence[tuple[str, str]]) -> None:
         """Read first answers by scope and Idempotency-Key, for `recall`."""
         if names:
@@ -106,17 +130,24 @@ class Transaction:
         self._answered_at = now
 
     def flush(self) -> None:
-        """Send everything; the commit is the caller's."""
+        """Send everything so far; the commit is the caller's. Whoever must read the log itself sends it first."""
         waiting = [(learner_id, position, deadline) for (learner_id, position), deadline in self._new_waiting.items()]
         if self._heads:
             changes = Changes(self._new_events, waiting, self._settled, list(self._heads.items()))
             self._bulk.write(self.connection, changes)
+            self._heads, self._new_events, self._new_waiting, self._settled = {}, [], {}, []
         if self._new_answers:
             idempotency.remember_all(self.connection, self._new_answers, self._answered_at)
+            self._first_answers |= self._new_answers
+            self._new_answers = {}
 
 
-def events_after(connection: Connection, learner_id: int, position: int, limit: int = CHUNK) -> list[Event]:
-    """The next events of a log, in order."""
+def events_after(
+    connection: Connection, learner_id: int, position: int, limit: int = CHUNK, bytes_max: int | None = None
+) -> list[Event]:
+    """The next events of a log, in order; no more than fit into `bytes_max`, but at least one."""
+    if bytes_max is not None:
+        limit = _fitting(connection, learner_id, position, limit, bytes_max)
     query = (
         select(*_COLUMNS)
         .where(events.c.learner_id == learner_id, events.c.position > position)
@@ -124,6 +155,17 @@ def events_after(connection: Connection, learner_id: int, position: int, limit: 
         .limit(limit)
     )
     return [Event(*row) for row in connection.execute(query)]
+
+
+def _fitting(connection: Connection, learner_id: int, position: int, limit: int, bytes_max: int) -> int:
+    sizes = (
+        select(func.length(events.c.payload))
+        .where(events.c.learner_id == learner_id, events.c.position > position)
+        .order_by(events.c.position)
+        .limit(limit)
+    )
+    ends = accumulate(connection.execute(sizes).scalars())
+    return max(1, sum(1 for end in ends if end <= bytes_max))
 
 
 def events_at(connection: Connection, learner_id: int, positions: Sequence[int]) -> dict[int, Event]:

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy.exc import OperationalError
 
 from holdfast.store.tables import snapshots
 
@@ -34,3 +35,15 @@ def save(connection: Connection, learner_id: int, snapshot: Snapshot, now: int) 
     connection.execute(insert(snapshots).values(learner_id=learner_id, at=now, **snapshot._asdict()))
     outdated = snapshots.c.position.not_in([snapshot.position, *kept[: KEPT - 1]])
     connection.execute(delete(snapshots).where(snapshots.c.learner_id == learner_id, outdated))
+
+
+def save_if_it_fits(connection: Connection, learner_id: int, snapshot: Snapshot, now: int) -> bool:
+    """Within a larger transaction, which goes on if the database takes too long over it; whether it was saved."""
+    try:
+        with connection.begin_nested():
+            save(connection, learner_id, snapshot, now)
+    except OperationalError as problem:
+        if problem.connection_invalidated:
+            raise
+        return False
+    return True

@@ -21,6 +21,11 @@ from sqlalchemy import (
 )
 
 ID_LENGTH_MAX = 256
+# Of decisions and of sessions; `reward` and `import` are of both.
+EVENT_KINDS = (
+    "decision", "reward", "expiry", "observation", "import",
+    "episode", "step", "finish", "learned", "plan", "horizon",
+)  # fmt: skip
 _NUMBER = BigInteger().with_variant(Integer, "sqlite")  # SQLite numbers rows only in an INTEGER column
 _TOLD = "about IS NOT NULL"
 
@@ -62,18 +67,18 @@ events = Table(
     Column("event_id", String(ID_LENGTH_MAX + 64), nullable=False),
     Column("at", BigInteger, nullable=False),
     Column("source", String(ID_LENGTH_MAX), nullable=True),
-    # The position of the decision that a reward or an expiry is about.
+    # The position of the decision or episode that a reward, a step or an end is about.
     Column("about", BigInteger, nullable=True),
     Column("payload", LargeBinary, nullable=False),
     Index("ix_events_about", "learner_id", "about", sqlite_where=text(_TOLD), postgresql_where=text(_TOLD)),
     # One effect per decision and reward, however often it is sent.
     UniqueConstraint("learner_id", "event_id"),
     CheckConstraint("position >= 1", name="positions_start_at_one"),
-    CheckConstraint("kind IN ('decision', 'reward', 'expiry', 'observation', 'import')", name="kind_is_known"),
+    CheckConstraint(f"kind IN {EVENT_KINDS}", name="kind_is_known"),
     sqlite_with_rowid=False,
 )
 
-# Decisions whose reward wait has not ended, so that neither memory nor a restart has to know them all.
+# Decisions whose reward wait has not ended, and open episodes: neither memory nor a restart has to know them all.
 waiting = Table(
     "waiting",
     metadata,

@@ -66,8 +66,9 @@ def refreshed(mdp: Mdp[Any], state: MdpState, donate: bool = False) -> MdpState:
 
 
 def _has_grown(mdp: Mdp[Any], model: Model) -> bool:
-    complexity = mdp.function.log_complexity(model.function)
-    return complexity - model.planned >= mdp.growth * min(mdp.function.parameters, model.planned)
+    """A step that nobody reaches stays at 0 and asks for nothing."""
+    gained = mdp.function.log_complexity(model.function) - model.planned
+    return gained > 0.0 and gained >= mdp.growth * min(mdp.function.parameters, model.planned)
 
 
 def _pass(mdp: Mdp[Any], models: tuple[Model, ...]) -> list[ModelPlan]:
