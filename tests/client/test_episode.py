@@ -1,66 +1,72 @@
-"""Episodes, to the letter of the contract. For the lead: on `stand_in.py` until the service has them."""
+"""Episodes through both clients, on the real service."""
 
-from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from starlette.applications import Starlette
+from starlette.responses import HTMLResponse
+from starlette.routing import Route
 
 from holdfast_client import Client, Conflict, NotFound, UnexpectedAnswer
+from tests.acceptance.server import Server
 from tests.client.conftest import Make
 from tests.client.faults import Fault, Weather
-from tests.client.stand_in import StandIn, standing_in
+from tests.client.web import served
 
 ACTIONS = {"left": [0.0], "right": [1.0]}
+SHOP = {"name": "shop", "kind": "mdp", "features": {"kind": "dense", "context": 2, "action": 1}, "episode_length": 3}
 
 
 @pytest.fixture
-def place() -> Iterator[tuple[StandIn, str]]:
-    with standing_in() as place:
-        yield place
+def shop(server: Server) -> Server:
+    """With a learner of sessions."""
+    assert server.post("/v1/learners", SHOP).status_code == 201
+    return server
 
 
 @pytest.fixture
-def stand_in(place: tuple[StandIn, str]) -> StandIn:
-    return place[0]
+def client(make: Make, shop: Server) -> Client:
+    return make(str(shop.http.base_url))
 
 
-@pytest.fixture
-def client(make: Make, place: tuple[StandIn, str]) -> Client:
-    return make(place[1])
+def told(shop: Server, episode_id: str) -> dict[str, Any]:
+    answer: dict[str, Any] = shop.http.get(f"/v1/learners/shop/episodes/{episode_id}").json()
+    return answer
 
 
-def test_a_session_is_a_with_block(client: Client, stand_in: StandIn) -> None:
+def test_a_session_is_a_with_block(client: Client, shop: Server) -> None:
     with client.episode("shop") as episode:
         assert episode.episode_length == 3
         first = episode.step([0.1, 0.2], ACTIONS)
-        assert (first.step, first.action.id, first.ranking[0].id) == (1, "left", "left")
+        assert (first.step, {ranked.id for ranked in first.ranking}) == (1, {"left", "right"})
         assert episode.reward(0.5, source="app").outcome == "pending"
-        second = episode.step([0.3, 0.4], ["stay"], reward=0.25)
-        assert (second.step, second.action.id) == (2, "stay")
-    steps = stand_in.episodes[episode.episode_id]
-    assert steps[0] == {
-        "state": [0.1, 0.2],
-        "actions": [{"id": "left", "features": [0.0]}, {"id": "right", "features": [1.0]}],
-    }
-    assert steps[1] == {"state": [0.3, 0.4], "actions": [{"id": "stay"}], "reward": 0.25}
-    assert stand_in.rewards[-1] == (episode.episode_id, {"step": 1, "value": 0.5, "source": "app"})
-    assert stand_in.finished[episode.episode_id] == {}
+        episode.step([0.3, 0.4], ACTIONS)
+        second = episode.step([0.5, 0.6], ACTIONS, reward=0.25)
+        assert second.step == 3
+        episode.reward(0.0)
+    held = told(shop, episode.episode_id)
+    assert held["steps"][0]["action"] == first.action.id
+    assert [(reward["step"], reward["value"]) for reward in held["rewards"]] == [(1, 0.5), (2, 0.25), (3, 0.0)]
+    assert held["rewards"][0]["source"] == "app"
+    assert held["learned"] is not None
+    assert shop.http.get("/v1/learners/shop/diagnostics").json()["samples"] == 3
 
 
-def test_it_can_be_finished_by_hand_with_its_last_state(client: Client, stand_in: StandIn) -> None:
+def test_it_can_be_finished_by_hand_with_its_last_state(client: Client, shop: Server) -> None:
     with client.episode("shop", "by-hand") as episode:
         episode.step([0.1, 0.2], ACTIONS)
-        assert episode.finish([0.9, 0.9]).extra == {"learned": 2}
-    assert stand_in.finished["by-hand"] == {"state": [0.9, 0.9]}
+        episode.reward(1.0)
+        assert episode.finish([0.9, 0.9]).extra["steps"] == 1
+    assert told(shop, "by-hand")["learned"] is not None
 
 
-def test_a_block_that_fails_leaves_the_end_to_the_server(client: Client, stand_in: StandIn) -> None:
+def test_a_block_that_fails_leaves_the_end_to_the_server(client: Client, shop: Server) -> None:
     with pytest.raises(KeyError), client.episode("shop", "failed"):
         raise KeyError
-    assert "failed" in stand_in.episodes
-    assert "failed" not in stand_in.finished
+    assert told(shop, "failed")["finish"] is None
 
 
-def test_another_process_can_go_on_with_it(client: Client, stand_in: StandIn) -> None:
+def test_another_process_can_go_on_with_it(client: Client, shop: Server) -> None:
     client.episode("shop", "long").start()
     there = client.episode("shop", "long")
     with pytest.raises(ValueError, match="which step"):
@@ -68,29 +74,30 @@ def test_another_process_can_go_on_with_it(client: Client, stand_in: StandIn) ->
     assert there.step([0.1, 0.2], ACTIONS).step == 1
     there.reward(0.5, step=1)
     there.finish()
-    assert stand_in.finished["long"] == {}
+    assert told(shop, "long")["learned"] is not None
 
 
 def test_a_step_too_many_is_a_conflict_and_an_unknown_episode_not_found(client: Client) -> None:
     with client.episode("shop") as episode:
         for _ in range(3):
             episode.step([0.1, 0.2], ACTIONS)
-        with pytest.raises(Conflict, match="episode-over"):
+        with pytest.raises(Conflict, match="episode-complete"):
             episode.step([0.1, 0.2], ACTIONS)
     with pytest.raises(NotFound, match="episode-not-found"):
         client.episode("shop", "nobody's").step([0.1, 0.2], ACTIONS)
 
 
 @pytest.mark.parametrize("fault", [Fault.LOST_ANSWER, Fault.CUT, Fault.DUPLICATED])
-def test_every_call_of_an_episode_is_done_once(make: Make, place: tuple[StandIn, str], fault: Fault) -> None:
-    stand_in, url = place
-    with make(url, Weather([fault, Fault.NONE] * 4)).episode("shop") as episode:
+def test_every_call_of_an_episode_is_done_once(make: Make, shop: Server, fault: Fault) -> None:
+    weather = Weather([fault, Fault.NONE] * 4)
+    with make(str(shop.http.base_url), weather).episode("shop") as episode:
         assert episode.step([0.1, 0.2], ACTIONS).step == 1
         episode.reward(0.5)
-    assert len(stand_in.episodes[episode.episode_id]) == 1
-    assert [name for name, _ in stand_in.rewards].count(episode.episode_id) == 1
+    held = told(shop, episode.episode_id)
+    assert (len(held["steps"]), len(held["rewards"])) == (1, 1)
 
 
-def test_a_page_that_is_not_holdfasts_is_called_that(make: Make, place: tuple[StandIn, str]) -> None:
-    with pytest.raises(UnexpectedAnswer, match="not one that Holdfast gives"):
-        make(f"{place[1]}/page").health()
+def test_a_page_that_is_not_holdfasts_is_called_that(make: Make) -> None:
+    page = Route("/health/ready", lambda request: HTMLResponse("<h1>It works!</h1>"))
+    with served(Starlette(routes=[page])) as url, pytest.raises(UnexpectedAnswer, match="not one that Holdfast gives"):
+        make(url).health()

@@ -11,7 +11,7 @@ import pytest
 
 from holdfast_client import Client
 from tests.acceptance.server import Server
-from tests.client.stand_in import served
+from tests.client.web import served
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 
