@@ -15,6 +15,7 @@ def upgrade() -> None:
         sa.Column("id", _NUMBER, autoincrement=True, nullable=False),
         sa.Column("name", sa.String(256), nullable=False),
         sa.Column("spec", sa.Text, nullable=False),
+        sa.Column("described", sa.Text, nullable=False),
         sa.Column("mode", sa.String(16), nullable=False, server_default="online"),
         sa.Column("paused", sa.Boolean, nullable=False),
         sa.Column("head", sa.BigInteger, nullable=False, server_default="0"),
@@ -32,6 +33,7 @@ def upgrade() -> None:
         sa.Column("position", sa.BigInteger, nullable=False),
         sa.Column("state", sa.LargeBinary, nullable=False),
         sa.Column("tally", sa.Text, nullable=False),
+        sa.Column("digest", sa.LargeBinary, nullable=False),
         sa.Column("at", sa.BigInteger, nullable=False),
         sa.PrimaryKeyConstraint("learner_id", "position", name="pk_snapshots"),
     )

@@ -2,6 +2,8 @@
 
 import logging
 import sys
+from contextlib import suppress
+from typing import TextIO, cast
 
 import structlog
 from structlog.stdlib import ProcessorFormatter
@@ -15,15 +17,31 @@ _SHARED: list[Processor] = [
 ]
 
 
+class Patient:
+    """A stream whose full disk or absent reader is nobody's problem: a request must not fail because of its log."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> None:
+        with suppress(OSError, ValueError):
+            self._stream.write(text)
+
+    def flush(self) -> None:
+        with suppress(OSError, ValueError):
+            self._stream.flush()
+
+
 def configure() -> None:
     """Holdfast's own lines, and the warnings of whatever it is built on."""
+    stderr = Patient(sys.stderr)
     render = structlog.processors.JSONRenderer(ensure_ascii=False)
     structlog.configure(
         processors=[*_SHARED, render],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(cast(TextIO, stderr)),
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = logging.StreamHandler(cast(TextIO, stderr))
     handler.setFormatter(
         ProcessorFormatter(foreign_pre_chain=_SHARED, processors=[ProcessorFormatter.remove_processors_meta, render])
     )

@@ -227,3 +227,25 @@ def test_old_logs_can_be_learned_from_before_the_first_decision(server: Server) 
 
 def test_retractions_say_that_they_are_not_there_yet(server: Server) -> None:
     assert server.post("/v1/learners/home/retractions", {"source": "x"}).status_code == 501
+
+
+def test_creating_a_learner_again_is_no_conflict_after_a_change(server: Server) -> None:
+    described = LEARNER | {"corruption": {"budget": 5.0}}
+    assert server.http.patch("/v1/learners/home", json={"reward": {"wait_s": 60}}).status_code == 200
+    again = server.post("/v1/learners", described)
+    assert (again.status_code, again.json()["reward"]["wait_s"]) == (200, 60)
+    assert server.post("/v1/learners", described | {"horizon": 7}).status_code == 409
+
+
+def test_an_id_with_a_slash_can_be_read_again(server: Server) -> None:
+    assert server.post("/v1/learners/home/decisions", question(decision_id="a/b")).status_code == 201
+    for path in ("a/b", "a%2Fb"):
+        assert server.http.get(f"/v1/learners/home/decisions/{path}").json()["decision_id"] == "a/b"
+
+
+def test_a_learner_that_was_replaced_is_asked_in_its_own_words_at_once(server: Server) -> None:
+    server.post("/v1/learners/home/decisions", question())
+    assert server.http.delete("/v1/learners/home").status_code == 204
+    wide = LEARNER | {"features": {"kind": "dense", "context": 3, "action": 1}}
+    assert server.post("/v1/learners", wide).status_code == 201
+    assert server.post("/v1/learners/home/decisions", question(context=[0.1, 0.2, 0.3])).status_code == 201

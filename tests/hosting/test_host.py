@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from concurrent.futures import wait
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import text, update
 from sqlalchemy.exc import OperationalError
 
 from holdfast.errors import Conflict, InvalidInput, NotFound
@@ -12,7 +12,7 @@ from holdfast.hosting import host
 from holdfast.hosting.decide import Decide
 from holdfast.hosting.learn import Claim, Reward, Verdict
 from holdfast.hosting.tell import tell
-from holdfast.store import snapshots
+from holdfast.store import snapshots, tables
 from holdfast.store.database import Database
 from holdfast.store.log import events_after
 from tests.hosting.harness import Clock, Driver, driving
@@ -300,3 +300,19 @@ def test_a_snapshot_that_the_database_does_not_take_costs_nobody_an_answer(
     assert sum("snapshot not saved" in warning for warning in driver.warnings) == 3
     monkeypatch.undo()
     assert driver.decide("next").position == 7
+
+
+@pytest.mark.parametrize("damage", [{"position": 3}, {"tally": "{"}, {"tally": '{"decisions": 9}'}])
+def test_a_snapshot_that_is_not_as_it_was_saved_is_skipped_whatever_was_changed(
+    driver: Driver, database: Database, clock: Clock, damage: dict[str, object]
+) -> None:
+    for i in range(4):
+        driver.decide(f"d{i}", seed=i)
+        driver.reward(f"d{i}", 0.5)
+    before = driver.peek()
+    driver.stop()
+    with database.write() as connection:
+        connection.execute(update(tables.snapshots).values(**damage))
+    with driving(database, clock) as later:
+        assert later.peek() == before
+        assert any("snapshot skipped" in warning for warning in later.warnings)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from holdfast.errors import Conflict, Unavailable
+from holdfast.hosting.blueprint import draw
 from holdfast.hosting.decide import Decide
 from holdfast.hosting.host import QUEUE_MAX, Job
 from holdfast.hosting.ids import new_id
@@ -18,7 +19,7 @@ from holdfast.store import learners
 from holdfast.store.bulk import ROWS_AT_ONCE
 from holdfast.store.database import Database
 from holdfast.store.log import due, events_after
-from tests.hosting.harness import Clock, Driver, driving
+from tests.hosting.harness import Clock, Driver, driving, spec
 
 
 @pytest.fixture
@@ -223,3 +224,13 @@ def test_two_processes_that_write_at_the_same_time_do_not_collide(driver: Driver
         positions = [answer.result(10)[0].position for answer in asked]
         assert sorted(positions) == list(range(1, 101))
         assert [d.host.meter.commit_failures for d in both] == [0, 0]
+
+
+def test_features_made_for_a_learner_that_was_replaced_are_not_taken(driver: Driver) -> None:
+    other = draw(spec(features={"kind": "dense", "action": 2, "context": 1})).encoder
+    mine = draw(spec()).encoder
+    refused, taken = together(
+        driver, Decide("home", [driver.ask("d1")], other), Decide("home", [driver.ask("d2")], mine)
+    )
+    assert isinstance(refused, Unavailable)
+    assert taken[0].position == 1

@@ -17,7 +17,14 @@ EVENT = {"learner_id": 1, "kind": "decision", "at": 0, "about": None, "payload":
 
 def _add_learner(database: Database, number: int, paused: bool = False) -> None:
     with database.write() as connection:
-        row = {"id": number, "name": f"learner {number}", "spec": "{}", "paused": paused, "created_at": 0}
+        row = {
+            "id": number,
+            "name": f"learner {number}",
+            "spec": "{}",
+            "described": "{}",
+            "paused": paused,
+            "created_at": 0,
+        }
         connection.execute(insert(learners).values(**row))
 
 

@@ -25,7 +25,9 @@ def test_migrating_again_changes_nothing(database: Database) -> None:
 
 def _add_learner(database: Database) -> None:
     with database.write() as connection:
-        connection.execute(insert(learners).values(id=1, name="a", spec="{}", paused=False, created_at=0))
+        connection.execute(
+            insert(learners).values(id=1, name="a", spec="{}", described="{}", paused=False, created_at=0)
+        )
 
 
 @pytest.mark.parametrize(

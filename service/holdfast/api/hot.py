@@ -45,7 +45,8 @@ async def decide(call: Call) -> Answer:
     raw = await read_body(call.headers, call.receive)
     body = decode(_one_decision, raw)
     await charge(call, caller, len(body.actions))
-    operation = Decide(call.learner, [_question(await call.service.encoder(call.learner), body)])
+    encoder = await call.service.encoder(call.learner)
+    operation = Decide(call.learner, [_question(encoder, body)], encoder)
     return await committed(call, raw, operation, lambda made: (201, _decision(made[0], call.learner, body.ranking)))
 
 
@@ -55,7 +56,8 @@ async def decide_many(call: Call) -> Answer:
     raw = await read_body(call.headers, call.receive)
     bodies = decode(_many_decisions, raw).decisions
     await charge(call, caller, sum(len(body.actions) for body in bodies))
-    operation = Decide(call.learner, _questions(await call.service.encoder(call.learner), bodies))
+    encoder = await call.service.encoder(call.learner)
+    operation = Decide(call.learner, _questions(encoder, bodies), encoder)
 
     def render(made: list[Answered]) -> tuple[int, Any]:
         answers = [_decision(answer, call.learner, body.ranking) for answer, body in zip(made, bodies, strict=True)]
@@ -150,8 +152,8 @@ def _questions(encoder: Encoder, bodies: list[DecisionBody]) -> list[Question]:
 
 def _question(encoder: Encoder, body: DecisionBody, place: str = "") -> Question:
     try:
-        check_top(body.top, len(body.actions))
         phi = encoder.encode(body.context, body.actions)
+        check_top(body.top, len(body.actions))
     except InvalidInput as problem:
         raise problem.within(place) from None
     return _asked(body, phi)

@@ -54,7 +54,7 @@ Change = Annotated[LearnerChange, Depends(described(LearnerChange))]
 
 @router.post("", status_code=201, operation_id="create_learner", dependencies=[Admin], summary="Create a learner")
 def create(by: ByAdmin, body: Description, service: ServiceDep, response: Response) -> dict[str, Any]:
-    """The same body again answers 200; another body under the same name is a conflict."""
+    """The same body again answers 200, also after a change; another body under the same name is a conflict."""
     if by.learner not in (None, body.name):
         raise Forbidden("a key for one learner may not create another")
     drawn(body.spec())  # refuse what cannot be built before anything is stored
@@ -65,7 +65,8 @@ def create(by: ByAdmin, body: Description, service: ServiceDep, response: Respon
         else:
             response.status_code = 200
         row = found(learners.find(connection, body.name))
-    if row.spec != spec:
+    service.forget(body.name)
+    if spec not in (row.spec, row.described):
         raise Conflict("learner-exists", "there is a learner of this name with another description")
     return describe(row)
 
@@ -117,6 +118,7 @@ def remove(by: ByAdmin, name: str, service: ServiceDep) -> None:
         row = found(learners.find(connection, name, to_change=True))
         learners.remove(connection, row.id)
         audit.note(connection, by, "learner deleted", name, microseconds(), position=row.head)
+    service.forget(name)
 
 
 def drawn(spec: dict[str, Any]) -> AnyBlueprint:

@@ -136,7 +136,7 @@ def episode(name: str, episode_id: str, service: ServiceDep) -> dict[str, Any]:
     return told
 
 
-@router.get("/decisions/{decision_id}", operation_id="get_decision", dependencies=[Reader], summary="One decision")
+@router.get("/decisions/{decision_id:path}", operation_id="get_decision", dependencies=[Reader], summary="One decision")
 def decision(name: str, decision_id: str, service: ServiceDep) -> dict[str, Any]:
     """The decision, its rewards, and what became of each."""
     with service.database.read() as connection:

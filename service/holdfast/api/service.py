@@ -75,6 +75,10 @@ class Service:
             return await self._refresh(name)
         return known[2]
 
+    def forget(self, name: str) -> None:
+        """Its description may be another now."""
+        self._known.pop(name, None)
+
     async def _refresh(self, name: str) -> AnyBlueprint:
         spec = await run_in_threadpool(self._spec, name)
         known = self._known.get(name)

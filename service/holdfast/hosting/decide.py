@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from holdfast.arrays import Array
-from holdfast.errors import Conflict, HoldfastError, InvalidInput
+from holdfast.errors import Conflict, HoldfastError, InvalidInput, Unavailable
+from holdfast.features import Encoder
 from holdfast.hosting.live import LiveBandit, LiveLearner
 from holdfast.hosting.operation import Needs, runs_of_strangers
 from holdfast.hosting.records import DecisionRecord, pack, replayed, unpack_decision
@@ -47,6 +48,7 @@ class Decide:
 
     learner: str
     questions: Sequence[Question]
+    encoder: Encoder | None = None  # that φ was made with
 
     def needs(self, live: LiveLearner) -> Needs:
         return Needs(events=[decision_event_id(name) for name in self.given()])
@@ -86,6 +88,8 @@ class _Plan(NamedTuple):
 def _plan(operation: Decide, live: LiveBandit, transaction: Transaction) -> _Plan | HoldfastError:
     if live.paused:
         return Conflict("paused", "the learner is paused")
+    if operation.encoder is not None and operation.encoder != live.blueprint.encoder:
+        return Unavailable("the learner was replaced a moment ago; ask again")
     plan = _Plan(operation.questions, {}, {})
     try:
         for question in operation.questions:

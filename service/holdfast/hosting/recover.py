@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from holdfast.errors import UnusableState
+from holdfast.errors import DamagedState, UnusableState
 from holdfast.hosting.kinds import fresh
 from holdfast.hosting.live import LiveLearner
 from holdfast.store import snapshots
@@ -21,6 +21,8 @@ def revive(connection: Connection, row: LearnerRow, warn: Warn) -> LiveLearner:
     live = fresh(row)
     for snapshot in snapshots.newest(connection, row.id):
         try:
+            if not snapshot.is_intact:
+                raise DamagedState("it is not as it was saved")
             live.restore(snapshot.state, snapshot.tally)
         except UnusableState as problem:
             warn("snapshot skipped", learner=row.name, position=snapshot.position, reason=str(problem))

@@ -14,6 +14,7 @@ class LearnerRow(NamedTuple):
     id: int
     name: str
     spec: str
+    described: str
     mode: str
     paused: bool
     head: int
@@ -40,7 +41,7 @@ def page(connection: Connection, after: str, limit: int, only: str | None = None
 
 def create(connection: Connection, name: str, spec: str, now: int) -> bool:
     """Whether there was none of this name; two who ask at the same moment get one learner."""
-    row = {"name": name, "spec": spec, "mode": "online", "paused": False, "created_at": now}
+    row = {"name": name, "spec": spec, "described": spec, "mode": "online", "paused": False, "created_at": now}
     insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     made = insert(learners).values(row).on_conflict_do_nothing().returning(learners.c.id)
     return connection.execute(made).first() is not None

@@ -1,5 +1,6 @@
 """Saved states: they only save time, so a damaged one is skipped, never trusted."""
 
+import hashlib
 from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, insert, select
@@ -14,17 +15,19 @@ class Snapshot(NamedTuple):
     position: int
     state: bytes
     tally: str
+    is_intact: bool = True  # as it was saved: the state, and what it is the state of
 
 
 def newest(connection: Connection, learner_id: int) -> list[Snapshot]:
     """The snapshots of a learner, newest first."""
     query = (
-        select(snapshots.c.position, snapshots.c.state, snapshots.c.tally)
+        select(snapshots.c.position, snapshots.c.state, snapshots.c.tally, snapshots.c.digest)
         .where(snapshots.c.learner_id == learner_id)
         .order_by(snapshots.c.position.desc())
         .limit(KEPT)
     )
-    return [Snapshot(*row) for row in connection.execute(query)]
+    rows = connection.execute(query)
+    return [Snapshot(*row[:3], is_intact=row.digest == _digest(row.position, row.state, row.tally)) for row in rows]
 
 
 def save(connection: Connection, learner_id: int, snapshot: Snapshot, now: int) -> None:
@@ -32,9 +35,17 @@ def save(connection: Connection, learner_id: int, snapshot: Snapshot, now: int) 
     kept = [old.position for old in newest(connection, learner_id)]
     if snapshot.position in kept:
         return
-    connection.execute(insert(snapshots).values(learner_id=learner_id, at=now, **snapshot._asdict()))
+    position, state, tally, _ = snapshot
+    row = {"position": position, "state": state, "tally": tally, "digest": _digest(position, state, tally), "at": now}
+    connection.execute(insert(snapshots).values(learner_id=learner_id, **row))
     outdated = snapshots.c.position.not_in([snapshot.position, *kept[: KEPT - 1]])
     connection.execute(delete(snapshots).where(snapshots.c.learner_id == learner_id, outdated))
+
+
+def _digest(position: int, state: bytes, tally: str) -> bytes:
+    digest = hashlib.sha256(f"{position} {len(state)} {tally}".encode())
+    digest.update(state)
+    return digest.digest()
 
 
 def save_if_it_fits(connection: Connection, learner_id: int, snapshot: Snapshot, now: int) -> bool:

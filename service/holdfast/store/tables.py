@@ -46,6 +46,8 @@ learners = Table(
     Column("name", String(ID_LENGTH_MAX), nullable=False),
     # What the caller asked for, as canonical JSON: creating it again with the same text is not a conflict.
     Column("spec", Text, nullable=False),
+    # The same as it was at first: creating it again is not a conflict after a change either.
+    Column("described", Text, nullable=False),
     Column("mode", String(16), nullable=False, server_default="online"),
     Column("paused", Boolean, nullable=False),
     # The position of the newest event. Handed out under this row's lock, so positions have no gap and no reuse.
@@ -96,6 +98,8 @@ snapshots = Table(
     Column("position", BigInteger, primary_key=True),
     Column("state", LargeBinary, nullable=False),
     Column("tally", Text, nullable=False),
+    # SHA-256 of all of it: a snapshot at the wrong position is as bad as a wrong state.
+    Column("digest", LargeBinary, nullable=False),
     Column("at", BigInteger, nullable=False),
 )
 
