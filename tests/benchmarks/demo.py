@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tests.benchmarks.adversaries import ATTACKS, Adversary
-from tests.benchmarks.environments import DIMENSION, FixedCatalogue
+from holdfast_client.simulator.adversaries import ATTACKS, Adversary
+from holdfast_client.simulator.environments import DIMENSION, FixedCatalogue
 from tests.benchmarks.regret import play
 from tests.benchmarks.rivals import PLAYERS
 from tests.benchmarks.tables import table

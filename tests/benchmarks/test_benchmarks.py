@@ -5,9 +5,10 @@ import re
 import numpy as np
 import pytest
 
+from holdfast_client.simulator.adversaries import ATTACKS, Adversary, Moment
+from holdfast_client.simulator.environments import FixedCatalogue, FreshContexts, Smooth
+from holdfast_client.simulator.problems import Environment
 from tests.benchmarks import __main__ as benchmarks
-from tests.benchmarks.adversaries import ATTACKS, Adversary
-from tests.benchmarks.environments import Environment, FixedCatalogue, FreshContexts, Smooth
 from tests.benchmarks.mdps import END, PROBLEMS
 from tests.benchmarks.regret import Cell, Setting, play, run_once
 from tests.benchmarks.rivals import PLAYERS
@@ -53,7 +54,7 @@ def test_no_adversary_overspends_and_each_keeps_rewards_in_range(attack: str) ->
     changed = 0.0
     for t in range(200):
         honest = float(rng.random())
-        shown = adversary.corrupt(environment.round(t), t % 10, honest)
+        shown = adversary.corrupt(Moment(environment.round(t), t, t % 10, honest))
         assert 0.0 <= shown <= 1.0
         changed += abs(shown - honest)
     assert abs(changed - adversary.spent) < 1e-9
