@@ -1,4 +1,4 @@
-"""`holdfast simulate`: list, run, compare, demo. Wrong input gives one line and exit code 2, a violation 1."""
+"""`holdfast simulate`: list, run, compare, soak, demo. Wrong input gives one line and exit code 2, a violation 1."""
 
 import argparse
 import json
@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from holdfast_client import HoldfastError
-from holdfast_client.simulator import report
+from holdfast_client.simulator import load_report, report
+from holdfast_client.simulator import soak as soaking
+from holdfast_client.simulator.load import Load, put_on
 from holdfast_client.simulator.local import CannotServe, Service, at, own_service
 from holdfast_client.simulator.run import BATCH, Account, Plan, run
 from holdfast_client.simulator.scenarios import SCENARIOS, Scenario
+from holdfast_client.simulator.traffic import ARRIVALS
 
 UNINSURED = {"corruption": {"budget": 0}}
 DEMO, DEMO_ROUNDS, DEMO_SEEDS, DEMO_BATCH = "cold-item", 8_000, 3, 50
@@ -38,6 +41,7 @@ def _parser() -> argparse.ArgumentParser:
     one = commands.add_parser("run", help="one scenario against an insured learner")
     _add_options(one)
     one.add_argument("--settings", type=_settings, default={}, help="JSON: settings of the learner that win")
+    _add_load(one)
     one.set_defaults(perform=run_one)
     two = commands.add_parser("compare", help="two configurations of the learner in one scenario")
     _add_options(two)
@@ -45,6 +49,14 @@ def _parser() -> argparse.ArgumentParser:
     two.add_argument("--left", type=_settings, default=UNINSURED, help="JSON; uninsured unless told otherwise")
     two.add_argument("--right", type=_settings, default={}, help="JSON; the scenario's own, insured, unless told")
     two.set_defaults(perform=compare)
+    long = commands.add_parser("soak", help="half of what the service can do, with faults: violations, memory, latency")
+    long.add_argument("--url", help="the service; otherwise HOLDFAST_URL, otherwise one that is started for this")
+    long.add_argument("--duration", type=_seconds, default=600.0, help="seconds")
+    long.add_argument("--workers", type=_count, default=1)
+    long.add_argument("--batch", type=_count, default=BATCH)
+    long.add_argument("--seed", type=int, default=0)
+    long.add_argument("--report", type=Path, help="folder for a page with pictures, and JSON")
+    long.set_defaults(perform=soak)
     shown = commands.add_parser("demo", help="a cold-item attack on an uninsured and an insured learner; a minute")
     shown.add_argument("--report", type=Path, default=Path("data/demo"), help="folder for page, pictures and JSON")
     shown.add_argument("--rounds", type=_count, default=DEMO_ROUNDS)
@@ -62,6 +74,14 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--report", type=Path, help="folder for a page with pictures, and JSON")
 
 
+def _add_load(parser: argparse.ArgumentParser) -> None:
+    load = parser.add_argument_group("load", "with a duration, calls come on a schedule instead of one after another")
+    load.add_argument("--duration", type=_seconds, help="seconds")
+    load.add_argument("--rate", type=_seconds, help="decisions per second; without it as many as the service can take")
+    load.add_argument("--workers", type=_count, default=1, help="processes that call")
+    load.add_argument("--arrivals", choices=ARRIVALS, default="constant")
+
+
 def _scenario(name: str) -> Scenario:
     if name not in SCENARIOS:
         raise argparse.ArgumentTypeError("there is no such scenario; `holdfast simulate list` has them all")
@@ -72,6 +92,16 @@ def _count(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError("must be a whole number of at least 1")
     return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0.0 < number < 1e6:
+        raise argparse.ArgumentTypeError("must be a number above 0")
+    return number
 
 
 def _settings(text: str) -> dict[str, Any]:
@@ -99,9 +129,37 @@ def list_scenarios(arguments: argparse.Namespace) -> int:
 
 
 def run_one(arguments: argparse.Namespace) -> int:
+    if arguments.duration is not None:
+        return run_load(arguments)
+    if arguments.rate is not None:
+        raise ValueError("--rate needs a --duration")
     with at(arguments.url) as service:
         groups = _accounts(service, arguments, {"learner": arguments.settings}, 1)
     return _conclude(f"{arguments.scenario.id}: {arguments.scenario.about}", groups, arguments.report)
+
+
+def run_load(arguments: argparse.Namespace) -> int:
+    load = Load(
+        arguments.scenario.id, arguments.duration, arguments.rate, arguments.workers, arguments.batch, arguments.seed,
+        arguments.arrivals,
+    )  # fmt: skip
+    with at(arguments.url) as service:
+        measured = put_on(service.url, load, service.pid)
+    say(*load_report.lines(measured))
+    if arguments.report is not None:
+        say(f"\nThe pictures: {load_report.write(arguments.report, measured)}")
+    return int(bool(measured.violations))
+
+
+def soak(arguments: argparse.Namespace) -> int:
+    """Half of what the service can do, for a long time, with every fault of traffic and network."""
+    with at(arguments.url) as service:
+        say("Measuring what the service can do …")
+        soaked = soaking.soak(service, arguments.duration, arguments.workers, arguments.batch, arguments.seed)
+    say(*load_report.lines(soaked.measured), "", *soaked.lines())
+    if arguments.report is not None:
+        say(f"\nThe pictures: {load_report.write(arguments.report, soaked.measured, soaked.lines())}")
+    return int(not soaked.is_fine())
 
 
 def compare(arguments: argparse.Namespace) -> int:

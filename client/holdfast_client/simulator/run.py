@@ -154,10 +154,11 @@ class _Run:
 
     def look_up(self, name: str) -> None:
         """Ask for what was just acknowledged."""
+        owed = self.auditor.owed(name)
         try:
-            self.auditor.look_up(name, self.client.decision(self.learner, name))
+            self.auditor.look_up(name, owed, self.client.decision(self.learner, name))
         except NotFound as problem:
-            self.auditor.look_up(name, problem)
+            self.auditor.look_up(name, owed, problem)
 
     def settle(self) -> None:
         self.auditor.settle(self.client.log(self.learner))
