@@ -1,4 +1,4 @@
-"""`holdfast simulate`: list, run, compare, soak, demo. Wrong input gives one line and exit code 2, a violation 1."""
+"""`holdfast simulate`. Wrong input gives one line and exit code 2, a violation of what the auditor holds 1."""
 
 import argparse
 import json
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast_client import HoldfastError
-from holdfast_client.simulator import load_report, report
+from holdfast_client.simulator import load_report, replay, report, traces
 from holdfast_client.simulator import soak as soaking
 from holdfast_client.simulator.load import Load, put_on
 from holdfast_client.simulator.local import CannotServe, Service, at, own_service
@@ -49,6 +49,12 @@ def _parser() -> argparse.ArgumentParser:
     two.add_argument("--left", type=_settings, default=UNINSURED, help="JSON; uninsured unless told otherwise")
     two.add_argument("--right", type=_settings, default={}, help="JSON; the scenario's own, insured, unless told")
     two.set_defaults(perform=compare)
+    past = commands.add_parser("replay", help="recorded traffic: .csv, .jsonl, .dsjson (VW, Personalizer), .parquet")
+    past.add_argument("file", type=Path)
+    past.add_argument("--url", help="the service; otherwise HOLDFAST_URL, otherwise one that is started for this")
+    past.add_argument("--settings", type=_settings, default={}, help="JSON: settings of the learner")
+    past.add_argument("--batch", type=_count, default=BATCH, help="rows in one call")
+    past.set_defaults(perform=replay_file)
     long = commands.add_parser("soak", help="half of what the service can do, with faults: violations, memory, latency")
     long.add_argument("--url", help="the service; otherwise HOLDFAST_URL, otherwise one that is started for this")
     long.add_argument("--duration", type=_seconds, default=600.0, help="seconds")
@@ -149,6 +155,14 @@ def run_load(arguments: argparse.Namespace) -> int:
     if arguments.report is not None:
         say(f"\nThe pictures: {load_report.write(arguments.report, measured)}")
     return int(bool(measured.violations))
+
+
+def replay_file(arguments: argparse.Namespace) -> int:
+    rows = traces.read(arguments.file)
+    with at(arguments.url) as service:
+        replayed = replay.replay(service.url, rows, arguments.settings, arguments.batch)
+    say(*replayed.lines())
+    return int(bool(replayed.violations))
 
 
 def soak(arguments: argparse.Namespace) -> int:
