@@ -14,6 +14,7 @@ from holdfast_client.simulator.replay import features_of, replay
 from holdfast_client.simulator.traces import Row, Unreadable
 from tests.acceptance.server import Server
 
+ROOT = Path(__file__).parent.parent.parent
 ARMS = {"news": 0.2, "opera": 0.8}
 
 
@@ -81,6 +82,14 @@ def test_a_learner_finds_the_better_action_in_the_past(live_server: Server, suff
     assert np.mean(replayed.agreed) > 0.65
     weighted = np.dot(replayed.agreed, replayed.inverse) / replayed.rows
     assert weighted > replayed.logged
+
+
+def test_the_example_of_a_log_with_propensities_can_be_replayed(live_server: Server) -> None:
+    rows = traces.read(ROOT / "examples" / "logged.csv")
+    replayed = replay(str(live_server.http.base_url), rows, {"features": {"kind": "json", "dimension": 64}}, batch=50)
+    assert replayed.rows == 600
+    assert replayed.has_probabilities
+    assert replayed.violations == []
 
 
 def test_vectors_get_a_learner_of_vectors() -> None:

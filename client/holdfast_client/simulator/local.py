@@ -15,6 +15,7 @@ from holdfast_client.simulator.settings import environment_of_own_service, servi
 
 READY_WITHIN_S = 30.0
 STOP_WITHIN_S = 15.0
+ANSWER_WITHIN_S = 5.0
 SERVE = "from holdfast_client.cli import main; main()"
 
 
@@ -35,6 +36,8 @@ def at(url: str | None) -> Iterator[Service]:
     """The service that was named, or one of our own."""
     named = service_url(url)
     if named is not None:
+        with Client(named, retries=1) as client:
+            client.health(timeout=ANSWER_WITHIN_S)  # refused here at once; a run is patient
         yield Service(named)
         return
     with own_service() as service:

@@ -13,6 +13,7 @@ LEFT, RIGHT, TOP, BOTTOM = 64, 16, 40, 48
 COLOURS = ("#c2410c", "#1d4ed8", "#15803d", "#7e22ce")  # told apart by the colour-blind, too
 POINTS_MAX = 300
 BINS = 40
+LEGEND = 90  # for each name
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,8 @@ def curves(title: str, lines: Sequence[Line], across: str, up: str) -> str:
         for line, colour in zip(thin, COLOURS, strict=False)
     ]
     for place, (line, colour) in enumerate(zip(thin, COLOURS, strict=False)):
-        drawn.append(_text(LEFT + 12, TOP + 16 + 18 * place, line.name, colour))
+        right = WIDTH - RIGHT - LEGEND * (len(thin) - 1 - place)
+        drawn.append(_text(right, 22, line.name, colour, 'text-anchor="end" font-weight="bold"'))
     return _picture(title, frame, drawn, across, up)
 
 
