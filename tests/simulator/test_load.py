@@ -1,5 +1,6 @@
 """Load tells the truth about latency and about who was slow. How fast anything is, is not asserted here."""
 
+import io
 from itertools import pairwise
 from pathlib import Path
 
@@ -42,6 +43,14 @@ def test_a_load_is_delivered_audited_and_reported(live_server: Server, tmp_path:
     page = load_report.write(tmp_path, measured)
     assert page.read_text(encoding="utf-8").count("<svg") == 2
     assert "p99.9 ms" in load_report.lines(measured)[0]
+
+
+def test_the_ticker_tells_what_the_service_uses() -> None:
+    out = io.StringIO()
+    ticker = load_report.Ticker(Load("clicks-farm", 60.0), out)
+    for seconds in (10.0, 20.0):
+        ticker(seconds, Usage(seconds, 0.5 * seconds, 0.0, 100.0))
+    assert out.getvalue().splitlines()[-1] == "20 s of about 60  service 50% of a core (50% wanted), 100 MiB"
 
 
 @pytest.mark.parametrize("arrivals", ARRIVALS)

@@ -43,7 +43,7 @@ class Auditor:
     def __init__(self, is_insured: bool) -> None:
         self._is_insured = is_insured
         self._asked: set[str] = set()
-        self._claimed: dict[str, Claim] = {}
+        self._claimed: dict[str, tuple[float, str | None]] = {}  # value and source
         self._flying: Counter[str] = Counter()  # copies of a claim under way
         self.decisions: dict[str, Kept] = {}
         self.rewards: dict[str, Kept] = {}
@@ -65,13 +65,13 @@ class Auditor:
 
     def claim(self, claims: Sequence[Claim]) -> None:
         """Before a call."""
-        self._claimed.update((claim["decision_id"], claim) for claim in claims)
+        self._claimed.update((claim["decision_id"], (claim["value"], claim.get("source"))) for claim in claims)
         self._flying.update(claim["decision_id"] for claim in claims)
 
     def rewarded(self, claims: Sequence[Claim], results: Sequence[RewardResult]) -> None:
         for claim, result in zip(claims, results, strict=True):
             name = claim["decision_id"]
-            self._flying[name] -= 1
+            self._land(name)
             expected = "duplicate" if name in self.rewards else "learned"
             # Of two copies under way at once either may be the first, whichever is answered first.
             is_overtaken = result.outcome == "duplicate" and self._flying[name] > 0
@@ -83,6 +83,12 @@ class Auditor:
                 self._check_weight(name, result.weight)
                 content = (claim["value"], claim.get("source"), result.weight)
                 self.rewards[name] = Kept(result.position, content)
+
+    def _land(self, name: str) -> None:
+        """One copy less under way; what has landed is forgotten, since a soak has millions."""
+        self._flying[name] -= 1
+        if self._flying[name] <= 0:
+            del self._flying[name]
 
     def _check_weight(self, name: str, weight: float | None) -> None:
         fine = weight is not None and 0.0 < weight <= 1.0 and (self._is_insured or weight == 1.0)
@@ -147,7 +153,7 @@ class Auditor:
             return
         self._said.add(name)
         kept = tuple(event.extra[field] for field in ("value", "source", "weight"))
-        told = self.rewards.get(name, Kept(event.position, (claim["value"], claim.get("source"), kept[2])))
+        told = self.rewards.get(name, Kept(event.position, (*claim, kept[2])))
         if told != (event.position, kept):
             self._accuse("altered", f"reward of {name}")
 

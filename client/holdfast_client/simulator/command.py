@@ -30,6 +30,8 @@ def main(words: Sequence[str]) -> int:
     except (HoldfastError, CannotServe, OSError, ValueError) as problem:
         sys.stderr.write(f"holdfast simulate: {problem}\n")
         return 2
+    except KeyboardInterrupt:
+        return 130
     return code
 
 
@@ -147,10 +149,10 @@ def run_one(arguments: argparse.Namespace) -> int:
 def run_load(arguments: argparse.Namespace) -> int:
     load = Load(
         arguments.scenario.id, arguments.duration, arguments.rate, arguments.workers, arguments.batch, arguments.seed,
-        arguments.arrivals,
+        arguments.arrivals, settings=arguments.settings,
     )  # fmt: skip
     with at(arguments.url) as service:
-        measured = put_on(service.url, load, service.pid)
+        measured = put_on(service.url, load, service.pid, load_report.Ticker(load))
     say(*load_report.lines(measured))
     if arguments.report is not None:
         say(f"\nThe pictures: {load_report.write(arguments.report, measured)}")

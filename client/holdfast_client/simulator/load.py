@@ -10,7 +10,7 @@ import multiprocessing
 import os
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,6 +45,7 @@ class Load:
     seed: int = 0
     arrivals: Arrivals = "constant"
     dropped: float | None = None  # share of requests; the scenario's own unless told otherwise
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of the learner, that win over the scenario's
 
 
 @dataclass
@@ -121,20 +122,27 @@ class Measured:
         return f"neither is at its limit: {both}"
 
 
-def put_on(url: str, load: Load, pid: int | None = None) -> Measured:
+Progress = Callable[[float, Usage | None], None]
+"""Told every moment: seconds so far, and what the service has used, if it is here."""
+
+
+def put_on(url: str, load: Load, pid: int | None = None, progress: Progress = lambda seconds, usage: None) -> Measured:
     """The whole load, from `workers` processes."""
     context = multiprocessing.get_context("spawn")
     with context.Pool(load.workers) as pool:
         pending = pool.starmap_async(_work, [(url, load, number) for number in range(load.workers)], chunksize=1)
-        samples = list(_sampled(pending, pid))
+        samples = list(_sampled(pending, pid, progress))
         return Measured(load, pending.get(), samples)
 
 
-def _sampled(pending: Any, pid: int | None) -> Iterator[Usage]:
+def _sampled(pending: Any, pid: int | None, progress: Progress) -> Iterator[Usage]:
     """The service's process while the workers work."""
+    started = time.perf_counter()
     while not pending.ready():
-        if pid is not None:
-            yield usage_of(pid)
+        usage = usage_of(pid) if pid is not None else None
+        progress(time.perf_counter() - started, usage)
+        if usage is not None:
+            yield usage
         pending.wait(SAMPLE_EVERY_S)
 
 
@@ -153,7 +161,8 @@ class _Worker:
         self.prepared = [{"actions": r.actions(), "context": r.context, "ranking": "chosen"} for r in self.rounds]
         self.adversary: Adversary = self.scenario.adversary(self.seed, PREPARED)
         self.post = Post(self.scenario.traffic, self.seed)
-        self.auditor = Auditor(is_insured=True)
+        self.settings = self.scenario.settings(world, self.seed) | dict(load.settings)
+        self.auditor = Auditor(self.settings["corruption"].get("budget") != 0)
         self.rng = np.random.default_rng((self.seed, 21))
         self.told = Told()
         self.learner = f"load-{self.scenario.id}-{uuid.uuid4().hex[:12]}"
@@ -164,7 +173,7 @@ class _Worker:
 
     async def finish(self) -> Told:
         async with self.client:
-            await self.client.create_learner(self.learner, **self.scenario.settings(self.world, self.seed))
+            await self.client.create_learner(self.learner, **self.settings)
             started, before = time.perf_counter(), usage_of(os.getpid())
             if self.load.rate is None:
                 await self._as_fast_as_it_goes(started)

@@ -1,15 +1,38 @@
 """What a load test says: rates, latencies from when calls were due, who was the bottleneck, and what was broken."""
 
+import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
 from holdfast_client.simulator import report
 from holdfast_client.simulator.auditor import VIOLATIONS_SHOWN_MAX
-from holdfast_client.simulator.load import Measured
+from holdfast_client.simulator.load import Load, Measured
 from holdfast_client.simulator.pictures import Line, curves, histogram
+from holdfast_client.simulator.processes import Usage, busy
+
+
+@dataclass
+class Ticker:
+    """A line now and then while a load goes on: how long, and what the service uses."""
+
+    load: Load
+    out: TextIO = sys.stderr
+    _last: tuple[float, Usage | None] = (0.0, None)
+
+    def __call__(self, seconds: float, usage: Usage | None) -> None:
+        then, before = self._last
+        if seconds - then < (1.0 if self.out.isatty() else 10.0):
+            return
+        self._last = (seconds, usage)
+        said = f"{seconds:.0f} s of about {self.load.duration_s:.0f}"
+        if usage is not None and before is not None:
+            said += f"  service {busy(before, usage)}, {usage.memory_mib:.0f} MiB"
+        self.out.write(f"\r{said}\x1b[K" if self.out.isatty() else f"{said}\n")
+        self.out.flush()
 
 
 def rows(measured: Measured) -> report.Rows:

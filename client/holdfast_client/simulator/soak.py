@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdfast_client.simulator.load import Load, Measured, put_on
+from holdfast_client.simulator.load_report import Ticker
 from holdfast_client.simulator.local import Service
 
 SCENARIO = "clicks-sleepers"  # rewards late, missing, twice and out of order, and somebody lies
@@ -59,4 +60,4 @@ def soak(service: Service, duration_s: float, workers: int, batch: int, seed: in
     most = Load(SCENARIO, min(CAPACITY_S, duration_s), None, workers, batch, seed, dropped=0.0)
     capacity = put_on(service.url, most, service.pid).rate
     held = Load(SCENARIO, duration_s, SHARE * capacity, workers, batch, seed + 1, "poisson", DROPPED)
-    return Soaked(capacity, put_on(service.url, held, service.pid))
+    return Soaked(capacity, put_on(service.url, held, service.pid, Ticker(held)))
