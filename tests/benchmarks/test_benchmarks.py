@@ -7,13 +7,13 @@ import pytest
 
 from holdfast_client.simulator.adversaries import ATTACKS, Adversary, Moment
 from holdfast_client.simulator.environments import FixedCatalogue, FreshContexts, Smooth
+from holdfast_client.simulator.mdps import END, PROBLEMS
 from holdfast_client.simulator.problems import Environment
+from holdfast_client.simulator.saboteurs import ATTACKS as SESSION_ATTACKS
+from holdfast_client.simulator.saboteurs import Happened
 from tests.benchmarks import __main__ as benchmarks
-from tests.benchmarks.mdps import END, PROBLEMS
 from tests.benchmarks.regret import Cell, Setting, play, run_once
 from tests.benchmarks.rivals import PLAYERS
-from tests.benchmarks.saboteurs import ATTACKS as SESSION_ATTACKS
-from tests.benchmarks.saboteurs import Happened
 from tests.benchmarks.sessions import Cell as SessionCell
 from tests.benchmarks.sessions import run_once as run_sessions_once
 from tests.benchmarks.sessions_players import PLAYERS as SESSION_PLAYERS

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from holdfast_client.simulator import command
-from holdfast_client.simulator.scenarios import SCENARIOS
 from tests.acceptance.server import Server
 
 
@@ -21,7 +20,7 @@ def _simulate(*words: str) -> "subprocess.CompletedProcess[str]":
 def test_list_has_a_line_for_every_scenario() -> None:
     done = _simulate("list")
     assert done.returncode == 0
-    assert [line.split()[0] for line in done.stdout.splitlines()[1:]] == list(SCENARIOS)
+    assert [line.split()[0] for line in done.stdout.splitlines()[1:]] == list(command.EVERY)
 
 
 def test_run_prints_a_table_and_writes_a_page(
@@ -60,6 +59,7 @@ def test_the_demo_starts_its_own_service_and_its_exit_code_is_its_verdict(tmp_pa
     [
         (["run", "nothing"], "no such scenario"),
         (["run", "cold-item", "--rounds", "0"], "whole number"),
+        (["run", "swim-decoy", "--duration", "1"], "single decisions"),
         (["run", "cold-item", "--settings", "[]"], "JSON object"),
         (["run", "cold-item", "--url", "ftp://x"], "http://"),
     ],

@@ -14,11 +14,13 @@ from holdfast_client.simulator.load import Load, put_on
 from holdfast_client.simulator.local import CannotServe, Service, at, own_service
 from holdfast_client.simulator.run import BATCH, Account, Plan, run
 from holdfast_client.simulator.scenarios import SCENARIOS, Scenario
+from holdfast_client.simulator.sessions import SESSIONS, SessionScenario
 from holdfast_client.simulator.traffic import ARRIVALS
 
 UNINSURED = {"corruption": {"budget": 0}}
 DEMO, DEMO_ROUNDS, DEMO_SEEDS, DEMO_BATCH = "cold-item", 8_000, 3, 50
 DEMO_RATIO_MAX = 0.5
+EVERY: Mapping[str, Scenario | SessionScenario] = {**SCENARIOS, **SESSIONS}
 Configurations = Mapping[str, Mapping[str, Any]]
 
 
@@ -90,10 +92,10 @@ def _add_load(parser: argparse.ArgumentParser) -> None:
     load.add_argument("--arrivals", choices=ARRIVALS, default="constant")
 
 
-def _scenario(name: str) -> Scenario:
-    if name not in SCENARIOS:
+def _scenario(name: str) -> Scenario | SessionScenario:
+    if name not in EVERY:
         raise argparse.ArgumentTypeError("there is no such scenario; `holdfast simulate list` has them all")
-    return SCENARIOS[name]
+    return EVERY[name]
 
 
 def _count(text: str) -> int:
@@ -129,7 +131,7 @@ def say(*lines: str) -> None:
 
 def list_scenarios(arguments: argparse.Namespace) -> int:
     rows = [["scenario", "attack", "budget", "about"]]
-    for scenario in SCENARIOS.values():
+    for scenario in EVERY.values():
         attack = f"{scenario.aim} (weak)" if scenario.is_weak else scenario.aim
         rows.append([scenario.id, attack, "-" if scenario.aim == "nobody" else f"{scenario.budget:g}", scenario.about])
     say(report.table(rows))
@@ -147,6 +149,8 @@ def run_one(arguments: argparse.Namespace) -> int:
 
 
 def run_load(arguments: argparse.Namespace) -> int:
+    if arguments.scenario.id not in SCENARIOS:
+        raise ValueError("load is made of single decisions; this scenario has sessions")
     load = Load(
         arguments.scenario.id, arguments.duration, arguments.rate, arguments.workers, arguments.batch, arguments.seed,
         arguments.arrivals, settings=arguments.settings,

@@ -19,6 +19,7 @@ from holdfast_client.simulator.auditor import Auditor, Violation
 from holdfast_client.simulator.network import FaultyTransport, Weather
 from holdfast_client.simulator.problems import Array, Environment, Round
 from holdfast_client.simulator.scenarios import Scenario
+from holdfast_client.simulator.sessions import SessionRun, SessionScenario
 from holdfast_client.simulator.traffic import Post
 
 BATCH = 20
@@ -30,7 +31,7 @@ PATIENT = Retries(most=100, first_pause_s=0.02, pause_s_max=0.5)
 class Plan:
     """What to run. `settings` win over those of the scenario's learner."""
 
-    scenario: Scenario
+    scenario: Scenario | SessionScenario
     rounds: int = 2_000
     seed: int = 0
     batch: int = BATCH
@@ -72,10 +73,9 @@ Progress = Callable[[Account], None]
 
 
 @contextmanager
-def connected(url: str, plan: Plan) -> Iterator[Client]:
-    """A patient client, on the network that the scenario asks for."""
-    weather = Weather(share=plan.scenario.traffic.dropped, seed=plan.seed)
-    transport = FaultyTransport(weather) if plan.scenario.traffic.dropped else None
+def connected(url: str, dropped: float, seed: int) -> Iterator[Client]:
+    """A patient client, on a network that drops this share of requests."""
+    transport = FaultyTransport(Weather(share=dropped, seed=seed)) if dropped else None
     settings = {"timeout": PATIENCE_S, "decision_timeout": PATIENCE_S, "retries": PATIENT}
     with Client(url, transport=transport, **settings) as client:  # type: ignore[arg-type]
         yield client
@@ -83,24 +83,45 @@ def connected(url: str, plan: Plan) -> Iterator[Client]:
 
 def run(url: str, plan: Plan, progress: Progress = lambda account: None) -> Account:
     """The whole of it; the learner is deleted at the end unless something was wrong with it."""
-    world = plan.scenario.world(plan.seed, plan.rounds)
-    settings = plan.scenario.settings(world, plan.seed) | dict(plan.settings)
-    name = f"sim-{plan.scenario.id}-{uuid.uuid4().hex[:12]}"
-    with connected(url, plan) as client:
+    scenario = plan.scenario
+    if isinstance(scenario, SessionScenario):
+        return _run_sessions(url, plan, scenario, progress)
+    world = scenario.world(plan.seed, plan.rounds)
+    settings = scenario.settings(world, plan.seed) | dict(plan.settings)
+    name = f"sim-{scenario.id}-{uuid.uuid4().hex[:12]}"
+    with connected(url, scenario.traffic.dropped, plan.seed) as client:
         client.create_learner(name, **settings)
-        account = _Run(client, name, plan, world).finish(progress)
+        account = _Run(client, name, plan, scenario, world).finish(progress)
         if not account.violations:
             client.delete_learner(name)
+    return account
+
+
+def _run_sessions(url: str, plan: Plan, scenario: SessionScenario, progress: Progress) -> Account:
+    """As many episodes as it takes to make the rounds; calls are steps, whatever the batch."""
+    started = time.perf_counter()
+    with connected(url, 0.0, plan.seed) as client:
+        under_way, episodes = SessionRun(client, scenario, plan.seed, dict(plan.settings)), 0
+        account = Account(plan, under_way.regret, under_way.spent, [], under_way.latencies_s)
+        while len(account.regret) < plan.rounds:
+            under_way.play(episodes)
+            episodes += 1
+            progress(account)
+        account.seconds = time.perf_counter() - started
+        account.violations = under_way.settle()
+    account.weights = under_way.auditor.weights
+    told = under_way.auditor
+    account.counts = {"episodes": episodes, "decisions": len(told.steps), "rewards": len(told.rewards)}
     return account
 
 
 class _Run:
     """One run under way."""
 
-    def __init__(self, client: Client, learner: str, plan: Plan, world: Environment) -> None:
+    def __init__(self, client: Client, learner: str, plan: Plan, scenario: Scenario, world: Environment) -> None:
         self.client, self.learner, self.plan, self.world = client, learner, plan, world
-        self.adversary: Adversary = plan.scenario.adversary(plan.seed, plan.rounds)
-        self.post = Post(plan.scenario.traffic, plan.seed)
+        self.adversary: Adversary = scenario.adversary(plan.seed, plan.rounds)
+        self.post = Post(scenario.traffic, plan.seed)
         self.auditor = Auditor(plan.is_insured)
         self.account = Account(plan)
         self.rng = np.random.default_rng((plan.seed, 20))
