@@ -1,6 +1,9 @@
 """Load tells the truth about latency and about who was slow. How fast anything is, is not asserted here."""
 
 import io
+import signal
+import threading
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,7 +15,8 @@ from holdfast_client.simulator.load import Load, Measured, Told, put_on
 from holdfast_client.simulator.processes import Busy, Usage
 from holdfast_client.simulator.soak import Soaked
 from holdfast_client.simulator.traffic import ARRIVALS, Post, Traffic, schedule
-from tests.acceptance.server import Server
+from tests.acceptance.server import Server, serving
+from tests.databases import fresh_url
 
 
 def _measured(service: float, worker: float, latencies: list[float] | None = None) -> Measured:
@@ -43,6 +47,27 @@ def test_a_load_is_delivered_audited_and_reported(live_server: Server, tmp_path:
     page = load_report.write(tmp_path, measured)
     assert page.read_text(encoding="utf-8").count("<svg") == 2
     assert "p99.9 ms" in load_report.lines(measured)[0]
+
+
+def test_a_stall_is_charged_for_every_call_that_was_due_in_it(tmp_path: Path) -> None:
+    """A caller that waited for its answer before it asked again would have felt it once."""
+    with serving(fresh_url("sqlite", tmp_path)) as server:
+        stall = threading.Thread(target=_stall, args=(server,))
+        stall.start()
+        measured = put_on(str(server.http.base_url), Load("catalogue-clean", 4.0, rate=20.0))
+        stall.join()
+    assert (measured.latencies_ms() > 250.0).sum() >= 8
+    assert measured.violations == []
+
+
+def _stall(server: Server) -> None:
+    """Once the load has begun, the service stands still for a second."""
+    assert server.process is not None
+    while not any(learner["position"] for learner in server.http.get("/v1/learners").json()["items"]):
+        time.sleep(0.02)
+    server.process.send_signal(signal.SIGSTOP)
+    time.sleep(1.0)
+    server.process.send_signal(signal.SIGCONT)
 
 
 def test_the_ticker_tells_what_the_service_uses() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from holdfast_client.simulator.problems import Array
 
 WIDTH, HEIGHT = 640, 360
-LEFT, RIGHT, TOP, BOTTOM = 64, 16, 40, 48
+LEFT, RIGHT, TOP, BOTTOM = 64, 28, 40, 48
 COLOURS = ("#c2410c", "#1d4ed8", "#15803d", "#7e22ce")  # told apart by the colour-blind, too
 POINTS_MAX = 300
 BINS = 40
@@ -92,7 +92,7 @@ def _picture(title: str, frame: _Frame, drawn: Sequence[str], across: str, up: s
         f'role="img" aria-label="{escape(title)}" font-family="sans-serif" font-size="12">',
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
         _text(LEFT, 22, title, "#111", "font-size='15'"),
-        *(_tick(frame, share) for share in (0.0, 0.25, 0.5, 0.75, 1.0)),
+        *_grid(frame),
         *drawn,
         _text(WIDTH / 2, HEIGHT - 8, across, "#444"),
         f'<g transform="translate(14 {HEIGHT / 2}) rotate(-90)">{_text(0, 0, up, "#444")}</g>',
@@ -101,14 +101,28 @@ def _picture(title: str, frame: _Frame, drawn: Sequence[str], across: str, up: s
     return "\n".join(parts)
 
 
-def _tick(frame: _Frame, share: float) -> str:
-    """A grid line with its number, and a number below the axis."""
-    left, right = (frame.at(x, share * frame.y_max) for x in (0.0, frame.x_max))
-    (x1, y1), (x2, _) = left.split(","), right.split(",")
-    below = frame.at(share * frame.x_max, 0.0).split(",")[0]
-    line = f'<line x1="{x1}" x2="{x2}" y1="{y1}" y2="{y1}" stroke="#ddd"/>'
-    up = _text(LEFT - 6, float(y1) + 4, f"{share * frame.y_max:,.4g}", "#444", 'text-anchor="end"')
-    return line + up + _text(float(below), HEIGHT - 30, f"{share * frame.x_max:,.5g}", "#444", 'text-anchor="middle"')
+def _grid(frame: _Frame) -> list[str]:
+    """Lines across with their numbers, and numbers below the axis."""
+    drawn = []
+    for value in _steps(frame.y_max):
+        x1, y1 = frame.at(0.0, value).split(",")
+        drawn.append(f'<line x1="{x1}" x2="{WIDTH - RIGHT}" y1="{y1}" y2="{y1}" stroke="#ddd"/>')
+        drawn.append(_text(LEFT - 6, float(y1) + 4, f"{value:,g}", "#444", 'text-anchor="end"'))
+    for value in _steps(frame.x_max):
+        x = float(frame.at(value, 0.0).split(",")[0])
+        drawn.append(_text(x, HEIGHT - 30, f"{value:,g}", "#444", 'text-anchor="middle"'))
+    return drawn
+
+
+def _steps(most: float) -> list[float]:
+    """Round numbers from 0, at most six.
+
+    >>> _steps(8_000.0), _steps(1.05)
+    ([0.0, 2000.0, 4000.0, 6000.0, 8000.0], [0.0, 0.25, 0.5, 0.75, 1.0])
+    """
+    power = 10.0 ** np.floor(np.log10(most / 5.0))
+    step = next(float(power * m) for m in (1.0, 2.0, 2.5, 5.0, 10.0) if most / (power * m) <= 5.0)
+    return [step * i for i in range(int(most / step + 1e-9) + 1)]
 
 
 def _text(x: float, y: float, words: str, colour: str, more: str = "") -> str:
