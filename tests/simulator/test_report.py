@@ -45,6 +45,13 @@ def test_every_picture_is_well_formed_and_has_its_bands() -> None:
     assert pictures["regret"].count("<polyline") == 2
 
 
+def test_runs_whose_last_episodes_differ_in_length_can_be_drawn_together() -> None:
+    longer = _account(2)
+    longer.regret.append(longer.regret[-1] + 1.0)
+    longer.spent.append(longer.spent[-1])
+    ET.fromstring(report.pictures({"a": [_account(1), longer]})["regret"])
+
+
 def test_a_curve_of_nothing_and_a_histogram_of_one_value_can_be_drawn() -> None:
     ET.fromstring(curves("t", [Line("flat", np.zeros(1), np.zeros(1))], "x", "y"))
     ET.fromstring(histogram("t", np.zeros(3), "ms"))

@@ -123,7 +123,8 @@ def pictures(groups: Mapping[str, Sequence[Account]]) -> dict[str, str]:
 
 
 def _spread(name: str, runs: list[Array]) -> Line:
-    stacked = np.stack(runs)
+    shortest = min(len(run) for run in runs)  # the last episode of a session may go beyond the rounds
+    stacked = np.stack([run[:shortest] for run in runs])
     x = np.arange(1.0, stacked.shape[1] + 1.0)
     edges = (stacked.min(axis=0), stacked.max(axis=0)) if len(runs) > 1 else (None, None)
     return Line(name, x, np.median(stacked, axis=0), *edges)
