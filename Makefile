@@ -52,8 +52,9 @@ bench-record: install
 bench-endurance: install
 	$(BIN)/python -m tests.benchmarks endurance
 
+# A cold-item attack over HTTP on an uninsured and an insured learner; a minute or so, page and pictures in data/demo.
 demo: install
-	$(BIN)/python -m tests.benchmarks demo
+	$(BIN)/holdfast simulate demo
 
 # The committed OpenAPI document, after a change of the contract.
 openapi: install

@@ -52,6 +52,12 @@ def test_every_module_of_the_sdk_is_on_the_code_map() -> None:
         assert f"`{path.stem.removeprefix('async_')}`" in row or path.stem == "__init__", path.name
 
 
+def test_every_module_of_the_simulator_is_on_the_code_map() -> None:
+    row = next(line for line in _text("ARCHITECTURE.md").splitlines() if "`client/holdfast_client/simulator/`" in line)
+    for path in (ROOT / "client/holdfast_client/simulator").glob("*.py"):
+        assert f"`{path.stem}`" in row or path.stem == "__init__", path.name
+
+
 def test_every_dependency_has_its_line_of_reason() -> None:
     table = _text("ARCHITECTURE.md").split("## Dependencies")[1]
     wanted = PROJECT["dependencies"] + [d for extra in PROJECT["optional-dependencies"].values() for d in extra]

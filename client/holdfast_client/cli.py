@@ -1,4 +1,4 @@
-"""The `holdfast` command of every install. It hands over to the service's command line, or says what is missing."""
+"""The `holdfast` command of every install. It hands over to the service or the simulator, or says what is missing."""
 
 import importlib
 import sys
@@ -6,6 +6,7 @@ import sys
 from holdfast_client.version import __version__
 
 COMMAND_LINE = "holdfast.cli"  # a Typer application; not imported before it is known to be there
+SIMULATION = "holdfast_client.simulator.command"
 SERVICE, SIMULATOR = "service", "simulator"
 # What each subcommand needs besides the base install.
 EXTRAS = {
@@ -27,17 +28,20 @@ Its commands come with extras:
 
 
 def main() -> None:
-    """Run the service's command line if it is installed."""
+    """Run the service's command line, or the simulator's, if it is installed."""
     words = sys.argv[1:]
     if words == ["--version"]:
         print(f"holdfast {__version__}")  # noqa: T201
         return
+    is_simulation = words[:1] == ["simulate"]
     try:
-        command_line = importlib.import_module(COMMAND_LINE)
+        command_line = importlib.import_module(SIMULATION if is_simulation else COMMAND_LINE)
     except ModuleNotFoundError as missing:
-        if (missing.name or "holdfast.").startswith("holdfast."):
+        if (missing.name or "holdfast.").startswith(("holdfast.", "holdfast_client.")):
             raise  # not an extra that is missing, but a part of ours
         sys.exit(_explain(words, missing.name or "a package"))
+    if is_simulation:
+        sys.exit(command_line.main(words[1:]))
     command_line.app()
 
 

@@ -36,6 +36,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # errors without boxes
+    epilog="holdfast simulate is the simulator's: adversarial traffic with a known truth.",
 )
 keys = typer.Typer(no_args_is_help=True, help="Create, list and revoke API keys.")
 learners = typer.Typer(no_args_is_help=True, help="Look at the learners of a database.")

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 
 from tests.benchmarks import (
-    demo,
     endurance,
     nonlinear,
     numerics,
@@ -22,11 +21,9 @@ from tests.benchmarks import (
 
 Section = Callable[[bool], Iterator[str]]
 
-DEMO = "demo"
 ENDURANCE = "endurance"
-APART = (DEMO, ENDURANCE)  # not part of `all`
+APART = (ENDURANCE,)  # not part of `all`
 SECTIONS: dict[str, Section] = {
-    DEMO: lambda quick: demo.report(demo.Setting(400, 2, 3.0, 100) if quick else demo.Setting()),
     ENDURANCE: lambda quick: endurance.report(endurance.Setting(3_000, 1_000, 1_000) if quick else endurance.Setting()),
     "speed": lambda quick: speed.report(speed.Setting((32,), (10,), 100) if quick else speed.Setting()),
     "service": lambda quick: service.report(service.Setting(200, 1, 8) if quick else service.Setting()),

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holdfast.learners import BanditSpec, build_bandit
-from tests.benchmarks.adversaries import Adversary, leave_alone
-from tests.benchmarks.environments import Smooth
+from holdfast_client.simulator.adversaries import Adversary, leave_alone
+from holdfast_client.simulator.environments import Smooth
 from tests.benchmarks.regret import play
 from tests.benchmarks.tables import table, verdict
 from tests.benchmarks.timing import interleaved

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast.arrays import Array
-from tests.benchmarks.adversaries import ATTACKS, Adversary
-from tests.benchmarks.environments import DIMENSION, NOISE, Environment, FixedCatalogue, FreshContexts
+from holdfast_client.simulator.adversaries import ATTACKS, Adversary, Moment
+from holdfast_client.simulator.environments import DIMENSION, FixedCatalogue, FreshContexts
+from holdfast_client.simulator.problems import NOISE, Environment
 from tests.benchmarks.rivals import PLAYERS, Player
 from tests.benchmarks.tables import table, verdict
 
@@ -49,8 +50,8 @@ def play(player: Player, environment: Environment, adversary: Adversary, rounds:
         round_ = environment.round(t)
         chosen = player.decide(state, round_.options, t).chosen
         regret[t] = round_.means.max() - round_.means[chosen]
-        honest = min(1.0, max(0.0, round_.means[chosen] + NOISE * rng.normal()))
-        reward = adversary.corrupt(round_, chosen, honest)
+        honest = environment.reward(rng, round_, chosen)
+        reward = adversary.corrupt(Moment(round_, t, chosen, honest))
         state, _ = player.update(state, round_.options[chosen], reward, donate=True)
     return np.cumsum(regret)
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from holdfast_client.simulator.mdps import END, PROBLEMS, Problem
+from holdfast_client.simulator.saboteurs import ATTACKS, Happened, Saboteur
 from tests.benchmarks import sessions_cost
-from tests.benchmarks.mdps import END, PROBLEMS, Problem
-from tests.benchmarks.saboteurs import ATTACKS, Happened, Saboteur
 from tests.benchmarks.sessions_players import PLAYERS, Player
 from tests.benchmarks.tables import table, verdict
 

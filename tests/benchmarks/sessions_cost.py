@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holdfast.learners.mdp import Mdp, MdpSpec, Transition, build_mdp, refreshed
-from tests.benchmarks.mdps import Problem
+from holdfast_client.simulator.mdps import Problem
 from tests.benchmarks.tables import table, verdict
 
 DIMENSION, LENGTH, ACTIONS, STATES = 20, 5, 4, 60

@@ -9,8 +9,8 @@ import numpy as np
 
 from holdfast.arrays import Array
 from holdfast.learners.mdp import Mdp, MdpSpec, Transition, build_mdp, refreshed
-from tests.benchmarks.mdps import END, Problem
-from tests.benchmarks.saboteurs import Happened
+from holdfast_client.simulator.mdps import END, Problem
+from holdfast_client.simulator.saboteurs import Happened
 
 
 class Player(Protocol):

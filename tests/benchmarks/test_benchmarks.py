@@ -5,14 +5,15 @@ import re
 import numpy as np
 import pytest
 
+from holdfast_client.simulator.adversaries import ATTACKS, Adversary, Moment
+from holdfast_client.simulator.environments import FixedCatalogue, FreshContexts, Smooth
+from holdfast_client.simulator.mdps import END, PROBLEMS
+from holdfast_client.simulator.problems import Environment
+from holdfast_client.simulator.saboteurs import ATTACKS as SESSION_ATTACKS
+from holdfast_client.simulator.saboteurs import Happened
 from tests.benchmarks import __main__ as benchmarks
-from tests.benchmarks.adversaries import ATTACKS, Adversary
-from tests.benchmarks.environments import Environment, FixedCatalogue, FreshContexts, Smooth
-from tests.benchmarks.mdps import END, PROBLEMS
 from tests.benchmarks.regret import Cell, Setting, play, run_once
 from tests.benchmarks.rivals import PLAYERS
-from tests.benchmarks.saboteurs import ATTACKS as SESSION_ATTACKS
-from tests.benchmarks.saboteurs import Happened
 from tests.benchmarks.sessions import Cell as SessionCell
 from tests.benchmarks.sessions import run_once as run_sessions_once
 from tests.benchmarks.sessions_players import PLAYERS as SESSION_PLAYERS
@@ -21,8 +22,7 @@ from tests.benchmarks.sessions_players import PLAYERS as SESSION_PLAYERS
 @pytest.mark.parametrize("section", benchmarks.SECTIONS)
 def test_every_section_runs_to_its_end(section: str) -> None:
     lines = list(benchmarks.SECTIONS[section](True))
-    closing = "Insured lost" if section == benchmarks.DEMO else r"\(.*: (yes|NO)\)"
-    assert any(re.search(closing, line) for line in lines)
+    assert any(re.search(r"\(.*: (yes|NO)\)", line) for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_no_adversary_overspends_and_each_keeps_rewards_in_range(attack: str) ->
     changed = 0.0
     for t in range(200):
         honest = float(rng.random())
-        shown = adversary.corrupt(environment.round(t), t % 10, honest)
+        shown = adversary.corrupt(Moment(environment.round(t), t, t % 10, honest))
         assert 0.0 <= shown <= 1.0
         changed += abs(shown - honest)
     assert abs(changed - adversary.spent) < 1e-9

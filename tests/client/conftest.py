@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from holdfast_client import Client
+from holdfast_client.simulator.network import Weather
 from tests.acceptance.server import Server
-from tests.client.faults import Weather
 from tests.client.twins import TWINS, make_client
 
 Make = Callable[..., Client]

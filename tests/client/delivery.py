@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 from sqlalchemy.engine import URL
 
 from holdfast_client import AsyncClient, AsyncRewardQueue, Client, Decision, Retries, RewardQueue
+from holdfast_client.simulator.network import AsyncFaultyTransport, Fault, FaultyTransport, Weather
 from tests.acceptance.server import Server, serving
-from tests.client.faults import AsyncFaultyTransport, Fault, FaultyTransport, Weather
 from tests.databases import fresh_url
 
 FAULTY_SHARE = 0.3

@@ -22,16 +22,20 @@ def _needed(name: str) -> set[str]:
     return {name}.union(*(_needed(re.split(r"[^\w.-]", requirement)[0]) for requirement in applicable))
 
 
-@pytest.fixture(scope="module")
-def base_install(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """An environment whose packages are this one, httpx and what httpx needs; `make sdk-check` builds a real one."""
-    folder = tmp_path_factory.mktemp("base")
-    for name in _needed("httpx"):
+def _installed(folder: Path, *packages: str) -> dict[str, str]:
+    """An environment with this package, those, and what they need."""
+    for name in set().union(*map(_needed, packages)):
         tops = {file.parts[0] for file in metadata.files(name) or []} - {"..", "__pycache__"}
         for top in tops:
             (folder / top).symlink_to(Path(str(metadata.distribution(name).locate_file(top))))
     path = os.pathsep.join(map(str, (folder, ROOT / "client", ROOT / "service")))
     return os.environ | {"PYTHONPATH": path}
+
+
+@pytest.fixture(scope="module")
+def base_install(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Packages are this one, httpx and what httpx needs; `make sdk-check` builds a real one."""
+    return _installed(tmp_path_factory.mktemp("base"), "httpx")
 
 
 def _run(environment: dict[str, str], *words: str) -> "subprocess.CompletedProcess[str]":
@@ -56,6 +60,16 @@ def test_each_command_says_which_extra_it_needs(base_install: dict[str, str], co
     assert done.stdout == ""
     assert done.stderr.startswith(f"holdfast: '{command}' needs the {extra} extra (")
     assert done.stderr.endswith(f"pip install 'holdfast[{extra}]'\n")
+
+
+def test_the_simulator_needs_its_own_extra_alone(tmp_path: Path) -> None:
+    environment = _installed(tmp_path, "httpx", "numpy")
+    done = _holdfast(environment, "simulate", "list")
+    assert done.returncode == 0, done.stderr
+    assert "cold-item" in done.stdout
+    away = _holdfast(environment, "simulate", "run", "cold-item", "--url", "http://127.0.0.1:9")
+    assert away.returncode == 2
+    assert away.stderr.startswith("holdfast simulate: ")
 
 
 def test_without_a_command_it_says_what_there_is(base_install: dict[str, str]) -> None:

@@ -20,9 +20,9 @@ from holdfast_client import (
     Unauthorised,
     Unavailable,
 )
+from holdfast_client.simulator.network import Fault, Weather
 from tests.acceptance.server import Server, free_port, serving
 from tests.client.conftest import Make
-from tests.client.faults import Fault, Weather
 from tests.databases import fresh_url
 
 ACTIONS = {"a": [0.3], "b": [0.9]}

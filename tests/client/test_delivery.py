@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from holdfast_client import wire
+from holdfast_client.simulator.network import Fault
 from tests.client import delivery
-from tests.client.faults import Fault
 from tests.databases import fresh_url
 
 

@@ -8,9 +8,9 @@ from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
 from holdfast_client import Client, Conflict, NotFound, UnexpectedAnswer
+from holdfast_client.simulator.network import Fault, Weather
 from tests.acceptance.server import Server
 from tests.client.conftest import Make
-from tests.client.faults import Fault, Weather
 from tests.client.web import served
 
 ACTIONS = {"left": [0.0], "right": [1.0]}

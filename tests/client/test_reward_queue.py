@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from holdfast_client import Client, RewardResult, UndeliveredRewards
+from holdfast_client.simulator.network import Fault, Weather
 from tests.acceptance.server import Server, free_port, serving
 from tests.client.conftest import Make
-from tests.client.faults import Fault, Weather
 from tests.databases import fresh_url
 
 ACTIONS = {"a": [0.3], "b": [0.9]}

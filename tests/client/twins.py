@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any, cast
 
 from holdfast_client import AsyncClient, AsyncEpisode, AsyncRewardQueue, Client
-from tests.client.faults import AsyncFaultyTransport, FaultyTransport, Weather
+from holdfast_client.simulator.network import AsyncFaultyTransport, FaultyTransport, Weather
 
 TWINS = ("sync", "async")
 

@@ -42,7 +42,7 @@ class Weather:
     """Which fault comes next: those in `script`, then one in `share` of the requests, drawn from the seed."""
 
     def __init__(self, script: Sequence[Fault] = (), share: float = 0.0, seed: int = 0) -> None:
-        self._script, self._share, self._rng = list(script), share, Random(seed)
+        self._script, self._share, self._rng = list(script), share, Random(seed)  # noqa: S311
         self._lock = threading.Lock()
         self.requests: list[httpx.Request] = []
         self.seen: Counter[Fault] = Counter()

@@ -6,9 +6,8 @@ A changed reward costs the change; a stolen transition costs 1, the most that a 
 from collections import Counter
 from typing import NamedTuple
 
-import numpy as np
-
-from tests.benchmarks.mdps import END, Problem
+from holdfast_client.simulator.adversaries import Account
+from holdfast_client.simulator.mdps import END, Problem
 
 UNSURE_VISITS = 20
 
@@ -27,7 +26,7 @@ class Saboteur:
     """Leaves everything alone. `tell` says what is told of a step: a step, or None when its reward is withheld."""
 
     def __init__(self, problem: Problem, budget: float) -> None:
-        self.problem, self.left = problem, budget
+        self.problem, self.account = problem, Account(budget)
         values = problem.best.max(axis=2)  # V_*^h(x)
         self.worst = [int(v.argmin()) for v in values]
         self.values = values
@@ -40,17 +39,15 @@ class Saboteur:
 
     def pay(self, step: Happened, reward: float) -> Happened:
         """Move the reward towards another, as far as the budget goes."""
-        change = float(np.clip(reward - step.reward, -self.left, self.left))
-        self.left -= abs(change)
-        return step._replace(reward=step.reward + change)
+        return step._replace(reward=step.reward + self.account.grant(reward - step.reward))
 
     def steal(self, step: Happened) -> Happened:
         """Send the session to the worst state instead."""
-        if self.left < 1.0 or step.h == self.problem.length or step.following == END:
+        if self.account.budget - self.account.spent < 1.0 or step.h == self.problem.length or step.following == END:
             return step
         if self.values[step.h, step.following] <= self.values[step.h, self.worst[step.h]]:
             return step
-        self.left -= 1.0
+        self.account.grant(1.0)
         return step._replace(following=self.worst[step.h])
 
 

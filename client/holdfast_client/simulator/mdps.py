@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.arrays import Array
+from holdfast_client.simulator.problems import Array
 
 END = -1  # nothing follows
 

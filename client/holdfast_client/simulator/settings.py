@@ -1,0 +1,15 @@
+"""What the simulator takes from the environment: where the service is, and what its own one is started with."""
+
+import os
+
+from holdfast_client.settings import URL_VARIABLE
+
+
+def service_url(given: str | None) -> str | None:
+    """The service to run against, if one was named."""
+    return given or os.environ.get(URL_VARIABLE) or None
+
+
+def environment_of_own_service() -> dict[str, str]:
+    """On loopback, without keys, and with one BLAS thread."""
+    return os.environ | {"HOLDFAST_AUTH": "off", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
