@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 def _pins(name: str) -> dict[str, str]:
     """The packages of a lock, each with its version and hashes."""
     blocks = re.split(r"\n(?=\w)", (ROOT / name).read_text(encoding="utf-8").strip())
-    return {block.partition("==")[0]: re.sub(r" ;[^\\]*", "", block) for block in blocks}
+    return {block.partition("==")[0]: re.sub(r" ;[^\\]*", " ", block) for block in blocks}
 
 
 def test_the_image_installs_a_part_of_the_lock_and_nothing_else() -> None:

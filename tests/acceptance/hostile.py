@@ -370,7 +370,7 @@ def _methods() -> Iterator[Hostile]:
         f"{LEARNERS}/",
         f"{HOME}/nothing",
         "/v2/learners",
-        f"{DECIDE}/a/b/c",
+        "/v1/learners/home/nothing/a/b/c",
         f"{HOME}//log",
     ):
         for method in ("GET", "POST", "PUT", "PATCH", "DELETE"):

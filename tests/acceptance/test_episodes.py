@@ -194,6 +194,7 @@ def test_a_restart_in_the_middle_of_episodes_loses_nothing_and_decides_the_same(
     assert [one["id"] for one in third["ranking"]] == best
     assert [one["score"] for one in third["ranking"]] == expected.score[expected.order].tolist()
     assert step(server, "p102", 3, step=3) == third
+    assert tell(server, "p102", 2, 0.0)["outcome"] == "pending"
     assert tell(server, "p102", 3, 0.0)["outcome"] == "learned"
     assert step(server, "p100", 0, step=1)["step"] == 1
 
