@@ -2,7 +2,7 @@
 
 import gc
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 import structlog
 from fastapi import FastAPI
@@ -43,7 +43,7 @@ def build(settings: Settings) -> FastAPI:
         with alone(url):
             database = Database(connect(url))
             migrate(database.engine)
-            host = Host(database, _warn)
+            host = Host(database, log.warning)
             host.start()
             app.state.metrics = Metrics(app.state.traffic, host)
             gate = Gate(database, settings.pepper.encode(), settings.auth == "off")
@@ -78,12 +78,6 @@ def _settle_memory() -> None:
 def front(app: FastAPI, settings: Settings) -> Watch:
     """The same application with its hot routes in front of it, watched: what `serve` runs."""
     return Watch(Front(app, HOT_ROUTES), app.state.traffic, access_log=settings.access_log == "on")
-
-
-def _warn(event: str, **facts: object) -> None:
-    """A log on a full disk cannot be written to; whoever warns must live on."""
-    with suppress(OSError):
-        log.warning(event, **facts)
 
 
 HOT_ROUTES = {
