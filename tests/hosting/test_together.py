@@ -16,9 +16,9 @@ from holdfast.hosting.live import LiveLearner
 from holdfast.hosting.once import Once, Rendered
 from holdfast.hosting.operation import Needs, OneByOne, Operation, runs_of_strangers
 from holdfast.store import learners
-from holdfast.store.bulk import ROWS_AT_ONCE
 from holdfast.store.database import Database
 from holdfast.store.log import due, events_after
+from holdfast.store.sqlite import ROWS_AT_ONCE
 from tests.hosting.harness import Clock, Driver, driving, spec
 
 

@@ -1,7 +1,8 @@
 """A database that goes away and comes back, as the packages above see it."""
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psycopg
@@ -10,6 +11,7 @@ from sqlalchemy import text
 
 from holdfast.errors import Unavailable
 from holdfast.store import deadline
+from holdfast.store.bulk import driver_of
 from holdfast.store.database import Connection, Database
 from holdfast.store.engine import connect
 from holdfast.store.presence import Presence
@@ -38,10 +40,51 @@ def test_a_connection_that_the_server_has_closed_is_replaced_before_it_is_used(p
         assert _backend(connection) != backend
 
 
-def test_a_server_that_says_nothing_is_hung_up_on(postgresql: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_connection_that_writes_stays_the_same_until_the_server_closes_it(postgresql: Database) -> None:
+    with postgresql.write() as connection:
+        first = _backend(connection)
+    with postgresql.write() as connection:
+        assert _backend(connection) == first
+    with psycopg.connect(postgresql.engine.url.set(drivername="postgresql").render_as_string(False)) as other:
+        other.execute("SELECT pg_terminate_backend(%s, 5000)", [first])
+    with postgresql.write() as connection:
+        assert _backend(connection) != first
+
+
+def test_a_connection_that_the_server_closes_under_a_question_is_replaced(postgresql: Database) -> None:
+    ask_for_the_end = "SELECT pg_terminate_backend(pg_backend_pid(), 1000)"
+    with pytest.raises(Unavailable), postgresql.write() as connection:
+        driver_of(connection).ask(ask_for_the_end)
+    assert _until_back(postgresql)
+
+
+def _until_back(database: Database) -> bool:
+    """Whether it can be written again soon: everyone is refused until the lookout has found it."""
+    end = time.monotonic() + BACK_WITHIN_S
+    while time.monotonic() < end:
+        try:
+            with database.write() as connection:
+                return _backend(connection) > 0
+        except Unavailable:
+            time.sleep(0.05)
+    return False
+
+
+def _sleep_its_way(connection: Connection) -> None:
+    connection.execute(text("SELECT pg_sleep(3)"))
+
+
+def _sleep_our_way(connection: Connection) -> None:
+    driver_of(connection).ask("SELECT pg_sleep(3)")
+
+
+@pytest.mark.parametrize("sleep", [_sleep_its_way, _sleep_our_way])
+def test_a_server_that_says_nothing_is_hung_up_on(
+    postgresql: Database, monkeypatch: pytest.MonkeyPatch, sleep: Callable[[Connection], None]
+) -> None:
     monkeypatch.setattr(deadline, "SILENCE_MAX_S", 0.3)
     with pytest.raises(Unavailable), postgresql.write() as connection:
-        connection.execute(text("SELECT pg_sleep(3)"))
+        sleep(connection)
     assert isinstance(connection, Connection)
     assert connection.invalidated or connection.closed
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 from sqlalchemy import insert
 
-from holdfast.store.bulk import SQLite
 from holdfast.store.database import Database
 from holdfast.store.engine import connect
 from holdfast.store.log import Event, Transaction, events_about, events_after, overdue
 from holdfast.store.migrate import migrate
+from holdfast.store.sqlite import SQLite
 from holdfast.store.tables import events, learners, waiting
 from tests.databases import fresh_url
 

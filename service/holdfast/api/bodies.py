@@ -16,7 +16,7 @@ from holdfast.errors import InvalidInput
 DEPTH_MAX = 8
 VALUES_MAX = 1_500_000
 # Of the traffic's bodies.
-CONTAINERS_MAX = 150_000  # objects and arrays
+CONTAINERS_MAX = 200_000  # objects and arrays
 NAMES_MAX = 200_000
 # Of a learner's description.
 DESCRIPTION_CONTAINERS_MAX = 10_000

@@ -6,11 +6,10 @@ from typing import Any
 import msgspec
 
 from holdfast.api.answers import StepAnswer
-from holdfast.api.bodies import decode
 from holdfast.api.front import Call
-from holdfast.api.hot import charge, committed, ranked_as_asked
+from holdfast.api.hot import charge, committed, ranked_as_asked, read
 from holdfast.api.schemas import EpisodeBody, FinishBody, StepBody, StepRewardBody, is_id
-from holdfast.api.wire import Answer, read_body
+from holdfast.api.wire import Answer
 from holdfast.errors import Conflict, NotFound
 from holdfast.hosting.blueprint import SessionBlueprint
 from holdfast.hosting.ids import new_id
@@ -30,21 +29,20 @@ _encode = msgspec.json.Encoder().encode
 async def begin(call: Call) -> Answer:
     """POST /v1/learners/{name}/episodes"""
     caller = await call.service.gate.admit(call.headers, "decide", call.learner)
-    raw = await read_body(call.headers, call.receive)
-    given = decode(_episode, raw).episode_id
+    body, digest = await read(call, _episode)
+    given = body.episode_id
     await charge(call, caller, 1)
 
     def render(begun: Begun) -> tuple[int, Any]:
         return 201, begun._asdict()
 
-    return await committed(call, raw, Begin(call.learner, given or new_id(), given is not None), render)
+    return await committed(call, digest, Begin(call.learner, given or new_id(), given is not None), render)
 
 
 async def step(call: Call) -> Answer:
     """POST /v1/learners/{name}/episodes/{episode_id}/steps"""
     caller = await _admit(call, "decide")
-    raw = await read_body(call.headers, call.receive)
-    body = decode(_step, raw)
+    body, digest = await read(call, _step)
     await charge(call, caller, len(body.actions))
     operation = Step(call.learner, await _question(call, body, caller))
 
@@ -52,28 +50,26 @@ async def step(call: Call) -> Answer:
         chosen, ranked = ranked_as_asked(made, body.ranking)
         return 201, StepAnswer(made.episode_id, made.step, chosen, made.position, ranked)
 
-    return await committed(call, raw, operation, render)
+    return await committed(call, digest, operation, render)
 
 
 async def reward(call: Call) -> Answer:
     """POST /v1/learners/{name}/episodes/{episode_id}/rewards"""
     caller = await _admit(call, "reward")
-    raw = await read_body(call.headers, call.receive)
-    body = decode(_reward, raw)
+    body, digest = await read(call, _reward)
     await charge(call, caller, 1)
     operation = RewardStep(call.learner, call.episode, body.step, body.value, _source(body.source, caller))
 
     def render(verdict: StepVerdict) -> tuple[int, Any]:
         return 200, verdict._asdict()
 
-    return await committed(call, raw, operation, render)
+    return await committed(call, digest, operation, render)
 
 
 async def finish(call: Call) -> Answer:
     """POST /v1/learners/{name}/episodes/{episode_id}/finish"""
     caller = await _admit(call, "decide")
-    raw = await read_body(call.headers, call.receive)
-    body = decode(_finish, raw)
+    body, digest = await read(call, _finish)
     await charge(call, caller, len(body.actions or [()]))
     following = None
     if body.actions is not None:
@@ -84,7 +80,7 @@ async def finish(call: Call) -> Answer:
     def render(finished: Finished) -> tuple[int, Any]:
         return 200, finished._asdict()
 
-    return await committed(call, raw, Finish(call.learner, call.episode, following), render)
+    return await committed(call, digest, Finish(call.learner, call.episode, following), render)
 
 
 async def _admit(call: Call, act: str) -> Actor:

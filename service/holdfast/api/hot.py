@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from holdfast.api.answers import Chosen, DecisionAnswer, DecisionsAnswer, Ranked
-from holdfast.api.bodies import decode
+from holdfast.api.bodies import T, decode
 from holdfast.api.front import Call
 from holdfast.api.problems import document
 from holdfast.api.schemas import DecisionBody, DecisionsBody, EventBody, EventsBody, RewardBody, RewardsBody
@@ -19,7 +19,7 @@ from holdfast.arrays import Array
 from holdfast.errors import HoldfastError, InvalidInput
 from holdfast.features import Encoder
 from holdfast.features.limits import ID_LENGTH_MAX
-from holdfast.hosting.bring import Observation, Observe
+from holdfast.hosting.bring import Learned, Observation, Observe
 from holdfast.hosting.decide import Answered, Decide, Question, check_top
 from holdfast.hosting.ids import new_id
 from holdfast.hosting.learn import Claim, Reward, Verdict
@@ -42,35 +42,36 @@ _encode = msgspec.json.Encoder().encode
 async def decide(call: Call) -> Answer:
     """POST /v1/learners/{name}/decisions"""
     caller = await call.service.gate.admit(call.headers, "decide", call.learner)
-    raw = await read_body(call.headers, call.receive)
-    body = decode(_one_decision, raw)
+    body, digest = await read(call, _one_decision)
     await charge(call, caller, len(body.actions))
     encoder = await call.service.encoder(call.learner)
-    operation = Decide(call.learner, [_question(encoder, body)], encoder)
-    return await committed(call, raw, operation, lambda made: (201, _decision(made[0], call.learner, body.ranking)))
+    operation, ranking = Decide(call.learner, [_question(encoder, body)], encoder), body.ranking
+    del body  # while it is at hand: later it costs as much to free as it did to read
+    return await committed(call, digest, operation, lambda made: (201, _decision(made[0], call.learner, ranking)))
 
 
 async def decide_many(call: Call) -> Answer:
     """POST /v1/learners/{name}/decisions/batch"""
     caller = await call.service.gate.admit(call.headers, "decide", call.learner)
-    raw = await read_body(call.headers, call.receive)
-    bodies = decode(_many_decisions, raw).decisions
-    await charge(call, caller, sum(len(body.actions) for body in bodies))
+    body, digest = await read(call, _many_decisions)
+    await charge(call, caller, sum(len(one.actions) for one in body.decisions))
     encoder = await call.service.encoder(call.learner)
-    operation = Decide(call.learner, _questions(encoder, bodies), encoder)
+    operation = Decide(call.learner, _questions(encoder, body.decisions), encoder)
+    rankings = [one.ranking for one in body.decisions]
+    del body
 
     def render(made: list[Answered]) -> tuple[int, Any]:
-        answers = [_decision(answer, call.learner, body.ranking) for answer, body in zip(made, bodies, strict=True)]
+        answers = [_decision(answer, call.learner, ranking) for answer, ranking in zip(made, rankings, strict=True)]
         return 201, DecisionsAnswer(answers)
 
-    return await committed(call, raw, operation, render)
+    return await committed(call, digest, operation, render)
 
 
 async def reward(call: Call) -> Answer:
     """POST /v1/learners/{name}/rewards"""
     caller = await call.service.gate.admit(call.headers, "reward", call.learner)
-    raw = await read_body(call.headers, call.receive)
-    operation = Reward(call.learner, _claims([decode(_one_reward, raw)], caller))
+    body, digest = await read(call, _one_reward)
+    operation = Reward(call.learner, _claims([body], caller))
     await charge(call, caller, 1)
 
     def render(verdicts: list[Verdict | HoldfastError]) -> tuple[int, Any]:
@@ -78,33 +79,35 @@ async def reward(call: Call) -> Answer:
             raise verdicts[0]
         return 200, verdicts[0]._asdict()
 
-    return await committed(call, raw, operation, render)
+    return await committed(call, digest, operation, render)
 
 
 async def reward_many(call: Call) -> Answer:
     """POST /v1/learners/{name}/rewards/batch"""
     caller = await call.service.gate.admit(call.headers, "reward", call.learner)
-    raw = await read_body(call.headers, call.receive)
-    bodies = decode(_many_rewards, raw).rewards
+    body, digest = await read(call, _many_rewards)
+    bodies = body.rewards
     await charge(call, caller, len(bodies))
 
     def render(verdicts: list[Verdict | HoldfastError]) -> tuple[int, Any]:
         return 200, {"rewards": [_verdict_or_problem(v, b) for v, b in zip(verdicts, bodies, strict=True)]}
 
-    return await committed(call, raw, Reward(call.learner, _claims(bodies, caller)), render)
+    return await committed(call, digest, Reward(call.learner, _claims(bodies, caller)), render)
 
 
 async def observe(call: Call) -> Answer:
     """POST /v1/learners/{name}/events: complete observations from elsewhere, learned in the order given."""
     caller = await call.service.gate.admit(call.headers, "admin", call.learner)
-    raw = await read_body(call.headers, call.receive)
-    events = decode(_many_events, raw).events
+    body, digest = await read(call, _many_events)
+    events = body.events
     await charge(call, caller, sum(len(event.actions) for event in events))
     encoder = await call.service.encoder(call.learner)
     observations = [_observation(encoder, event, index, caller) for index, event in enumerate(events)]
-    return await committed(
-        call, raw, Observe(call.learner, observations), lambda all_: (200, {"events": [one._asdict() for one in all_]})
-    )
+
+    def render(learned: list[Learned]) -> tuple[int, Any]:
+        return 200, {"events": [one._asdict() for one in learned]}
+
+    return await committed(call, digest, Observe(call.learner, observations), render)
 
 
 async def charge(call: Call, caller: Actor, rows: int) -> None:
@@ -114,7 +117,16 @@ async def charge(call: Call, caller: Actor, rows: int) -> None:
         call.service.limits.charge(caller.key_id, rows * encoder.dimension)
 
 
-async def committed(call: Call, raw: bytes, operation: Operation, render: Callable[[Any], tuple[int, Any]]) -> Answer:
+async def read(call: Call, decoder: "msgspec.json.Decoder[T]") -> tuple[T, bytes]:
+    """The body; and its digest, by which an Idempotency-Key knows it again."""
+    raw = await read_body(call.headers, call.receive)
+    digest = hashlib.sha256(raw).digest() if b"idempotency-key" in call.headers else b""
+    return decode(decoder, raw), digest
+
+
+async def committed(
+    call: Call, digest: bytes, operation: Operation, render: Callable[[Any], tuple[int, Any]]
+) -> Answer:
     """Submit, wait for the commit, answer; with an Idempotency-Key, the first answer again."""
     key = call.headers.get(b"idempotency-key")
     if key is None:
@@ -127,7 +139,6 @@ async def committed(call: Call, raw: bytes, operation: Operation, render: Callab
         status, content = render(answer)
         return Rendered(status, _encode(content))
 
-    digest = hashlib.sha256(raw).digest()
     first: Rendered = await call.service.ask(
         Once(operation, _scope(call.path), key.decode("latin-1"), digest, rendered)
     )

@@ -1,6 +1,7 @@
 """What a caller may choose between."""
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
 from holdfast.arrays import Array
@@ -54,6 +55,26 @@ def check_candidates(candidates: Sequence[Described]) -> None:
         raise InvalidInput(f"/actions/{index}/id", f"must be a text of 1 to {ID_LENGTH_MAX} characters")
     if len(set(ids)) < len(ids):
         raise InvalidInput("/actions", "ids must be unique")
+
+
+def check_all_candidates(lists: Sequence[Sequence[Described]]) -> None:
+    """`check_candidates` of each: at a glance, and one by one if that does not settle it."""
+    if not _are_surely_fine(lists):
+        for candidates in lists:
+            check_candidates(candidates)
+
+
+def _are_surely_fine(lists: Sequence[Sequence[Described]]) -> bool:
+    if not set(map(type, lists)) <= {list, tuple}:
+        return False
+    counts = list(map(len, lists))
+    if not counts or min(counts) < 1 or max(counts) > CANDIDATES_MAX:
+        return False
+    try:
+        ids = [[candidate.id for candidate in candidates] for candidates in lists]
+    except AttributeError:
+        return False
+    return _are_texts(list(chain.from_iterable(ids))) and list(map(len, map(set, ids))) == counts
 
 
 def _are_texts(ids: list[Any]) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from holdfast.arrays import Array
 from holdfast.checks import demand, demand_choice, demand_texts, demand_whole
 from holdfast.errors import InvalidInput
-from holdfast.features.candidates import Described, check_candidates
+from holdfast.features.candidates import Described, check_all_candidates, check_candidates
 from holdfast.features.limits import DIMENSION_MAX, ID_LENGTH_MAX, STATES_MAX, VECTOR_LENGTH_MAX
 from holdfast.features.normalise import NORMALISATIONS, Normalisation, normalise
 from holdfast.features.numbers import are_lists, checked_vector, floats_of
@@ -84,8 +84,7 @@ class Dense:
         return phi if self.joint == "cell" else normalise(phi, self.normalise)
 
     def encode_all(self, requests: Sequence[tuple[Any, Sequence[Described]]]) -> list[Array]:
-        for _, candidates in requests:
-            check_candidates(candidates)
+        check_all_candidates([candidates for _, candidates in requests])
         together = self._joined_at_once(requests)
         if together is None:
             return [self.encode(context, candidates) for context, candidates in requests]

@@ -37,6 +37,7 @@ SNAPSHOT_EVERY = 10_000  # events
 SWEEP_EVERY_S = 0.5
 SWEEP_FOR_S = 0.05  # while requests wait
 SWEEP_LEARNERS_MAX = 100
+FORGET_EVERY_S = 60.0
 
 
 class Job(NamedTuple):
@@ -63,6 +64,7 @@ class Host:
         self._awake = threading.Condition()
         self._stopping = False
         self._live: dict[str, LiveLearner] = {}
+        self._forget_from = 0.0
         self._aside = Aside(database, self.submit, self._warn)
         self._thread = threading.Thread(target=self._run, name="holdfast-writer", daemon=True)
 
@@ -241,12 +243,20 @@ class Host:
         self._serve([Job(Settle(name), answer)])
         return answer.exception() is None and bool(answer.result())
 
+    def _forget_answers(self) -> None:
+        """Those that nobody will ask for: all of them in a while, some now."""
+        if time.monotonic() < self._forget_from:
+            return
+        with self._database.write() as connection:
+            forgotten = idempotency.forget(connection, self._clock())
+        if forgotten < idempotency.FORGOTTEN_AT_ONCE_MAX:
+            self._forget_from = time.monotonic() + FORGET_EVERY_S
+
     def _sweep(self) -> bool:
         """Settle decisions whose wait has ended, forget answers nobody will ask for; whether there is more to do."""
         self.meter.sweeps += 1
         try:
-            with self._database.write() as connection:
-                idempotency.forget(connection, self._clock())
+            self._forget_answers()
             with self._database.read() as connection:
                 names = overdue(connection, self._clock(), SWEEP_LEARNERS_MAX)
         except Unavailable:

@@ -4,6 +4,8 @@ They are remembered under the learner's row lock and forgotten as soon as anythi
 catches up with another process: whatever is here is as the log has it.
 """
 
+from collections import OrderedDict
+
 from holdfast.store.log import Found
 
 BYTES_MAX = 4 * 1024 * 1024  # of payload, for one learner; the oldest are forgotten first
@@ -13,7 +15,8 @@ class OpenDecisions:
     """By event id."""
 
     def __init__(self) -> None:
-        self._found: dict[str, Found] = {}
+        # Of which the first is at hand; a plain dict looks for it past all that were taken out.
+        self._found: OrderedDict[str, Found] = OrderedDict()
         self._bytes = 0
 
     def __contains__(self, event_id: str) -> bool:

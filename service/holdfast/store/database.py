@@ -1,15 +1,22 @@
 """Transactions, and the difference between a database that is away and one that says no."""
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import psycopg
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from holdfast.errors import Unavailable
+from holdfast.store.engine import is_gone
 from holdfast.store.presence import Presence
 
 __all__ = ["Connection", "Database"]
+
+# Of the statements that go to the driver itself; the others' are wrapped by SQLAlchemy.
+DRIVER_ERRORS = (sqlite3.Error, psycopg.Error)
+BROKEN_RULES = (IntegrityError, sqlite3.IntegrityError, psycopg.IntegrityError)
 
 
 class Database:
@@ -19,11 +26,12 @@ class Database:
         self.engine = engine
         self._writing = engine.execution_options(writes=True)
         self._presence = Presence(self._answers)
+        self._held: list[Connection] = []  # at most one
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """One transaction; `Unavailable` if the database did not take it. Whether a lost commit happened is unknown."""
-        with self._reaching(), self._connect(self._writing) as connection, connection.begin():
+        with self._reaching(), self._held_open() as connection, connection.begin():
             yield connection
 
     @contextmanager
@@ -41,6 +49,8 @@ class Database:
 
     def close(self) -> None:
         self._presence.close()
+        for connection in self._held:
+            connection.close()
         self.engine.dispose()
 
     def _answers(self) -> bool:
@@ -59,14 +69,46 @@ class Database:
             raise
 
     @contextmanager
+    def _held_open(self) -> Iterator[Connection]:
+        """A connection that stays open from one transaction to the next: borrowing it costs more than using it."""
+        connection = self._take()
+        try:
+            yield connection
+        except BaseException:
+            self._drop(connection)
+            raise
+        if self._held:
+            connection.close()
+        else:
+            self._held.append(connection)
+
+    def _take(self) -> Connection:
+        try:
+            connection = self._held.pop()
+        except IndexError:
+            return self._connect(self._writing)
+        if not is_gone(connection):
+            return connection
+        connection.invalidate()
+        connection.close()
+        return self._connect(self._writing)
+
+    def _drop(self, connection: Connection) -> None:
+        """Something went wrong while it was used; perhaps the connection itself."""
+        if not connection.invalidated and is_gone(connection):
+            connection.invalidate()
+            self._presence.lost()
+        connection.close()
+
+    @contextmanager
     def _reaching(self) -> Iterator[None]:
         """Not at all while the database is away; what goes wrong with it is `Unavailable`."""
         self._presence.demand()
         try:
             yield
-        except IntegrityError:
+        except BROKEN_RULES:
             raise  # an answer, not an absence: the caller broke a rule
-        except (SQLAlchemyError, OSError) as problem:
+        except (SQLAlchemyError, *DRIVER_ERRORS, OSError) as problem:
             if isinstance(problem, DBAPIError) and problem.connection_invalidated:
                 self._presence.lost()
             raise Unavailable(f"the database did not answer ({type(problem).__name__})") from problem

@@ -1,29 +1,73 @@
 """A PostgreSQL that falls silent is hung up on: its own timeouts do not help when it does not run."""
 
 import select
-from collections.abc import Generator
+from collections.abc import Generator, Iterator, Sequence
+from itertools import count
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import psycopg
+from psycopg.pq import ConnStatus, ExecStatus, Format, TransactionStatus
+from psycopg.pq.abc import PGresult
 
 SILENCE_MAX_S = 5.0  # longer than the server's own statement timeout
 LOOK_EVERY_S = 0.1
 _HUNG_UP = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR
+_DONE = (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK)
 
 Answer = TypeVar("Answer")
+
+
+class Silence(psycopg.OperationalError):
+    """The server did not answer in time."""
+
+
+class Command(NamedTuple):
+    """A statement to be prepared and executed, with its parameters in the binary format."""
+
+    statement: str
+    parameters: Sequence[bytes] = ()
 
 
 class ImpatientConnection(psycopg.Connection[Any]):
     """Closes its socket, on the thread that waits, when the server says nothing for too long.
 
-    Every round trip of psycopg comes through `wait`, commits and rollbacks too. Whether a commit that was cut off has
-    happened is for the caller to find out.
+    Every round trip of psycopg comes through `wait`, and those that carry the traffic through `ask`: psycopg's way
+    stops at every step, which lets other threads in, and they stay for a while. What nobody waits for is put off and
+    travels with the next question. Whether a commit that was cut off has happened is for the caller to find out.
     """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._put_off: list[Command] = []
+        self._named: dict[str, bytes] = {}  # the prepared statements
+        self._numbers = count()  # a name is not used again: one that failed may be known to the server
+
+    def begin(self) -> None:
+        self.put_off("BEGIN ISOLATION LEVEL READ COMMITTED")
+
+    def commit(self) -> None:
+        if self._put_off or self.pgconn.transaction_status != TransactionStatus.IDLE:
+            self.ask("COMMIT")
+
+    def rollback(self) -> None:
+        self._put_off.clear()
+        super().rollback()
+
+    def put_off(self, statement: str, parameters: Sequence[bytes] = ()) -> None:
+        self._put_off.append(Command(statement, parameters))
+
+    def ask(self, statement: str, parameters: Sequence[bytes] = ()) -> PGresult:
+        """The answer, in the binary format; everything put off is done before, in the same round trip."""
+        commands, self._put_off = [*self._put_off, Command(statement, parameters)], []
+        return self._round_trip(commands)[-1]
 
     def wait(
         self, gen: Generator[Any, Any, Answer], interval: float = LOOK_EVERY_S, timeout: float | None = None
     ) -> Answer:
+        if self._put_off:
+            commands, self._put_off = self._put_off, []
+            self._round_trip(commands)
         try:
             return super().wait(_unless_silent(gen), interval)
         except Silence:
@@ -32,13 +76,60 @@ class ImpatientConnection(psycopg.Connection[Any]):
 
     def is_hung_up(self) -> bool:
         """Whether the server has closed its end; a system call, where a ping would be a round trip."""
+        return self._happens(_HUNG_UP, 0.0)
+
+    def _round_trip(self, commands: list[Command]) -> list[PGresult]:
+        if self.closed:
+            raise psycopg.OperationalError("the connection is closed")
+        self.pgconn.enter_pipeline_mode()
+        named = self._send(commands)
+        results = list(self._answers())
+        self.pgconn.exit_pipeline_mode()
+        for result in results:
+            if result.status not in _DONE:
+                raise psycopg.errors.error_from_result(result)
+        self._named |= named
+        return results
+
+    def _send(self, commands: list[Command]) -> dict[str, bytes]:
+        """Put everything into libpq's buffer; the statements that were not prepared before, and their names."""
+        named: dict[str, bytes] = {}
+        for statement, parameters in commands:
+            name = self._named.get(statement)
+            if name is None:
+                name = named[statement] = f"holdfast_{next(self._numbers)}".encode()
+                self.pgconn.send_prepare(name, statement.encode())
+            formats = [Format.BINARY] * len(parameters)
+            self.pgconn.send_query_prepared(name, parameters, formats, Format.BINARY)
+        self.pgconn.pipeline_sync()
+        return named
+
+    def _answers(self) -> Iterator[PGresult]:
+        """One for each command, once it is there."""
+        while True:
+            self._await_answer()
+            result = self.pgconn.get_result()
+            if result is None:  # nothing more of this command
+                if self.pgconn.status == ConnStatus.BAD:
+                    raise psycopg.OperationalError("the server has closed the connection")
+            elif result.status == ExecStatus.PIPELINE_SYNC:
+                return
+            else:
+                yield result
+
+    def _await_answer(self) -> None:
+        unsent = self.pgconn.flush()
+        while self.pgconn.is_busy():
+            if not self._happens(select.POLLIN | (select.POLLOUT if unsent else 0), SILENCE_MAX_S):
+                self.pgconn.finish()
+                raise Silence("the server did not answer in time")
+            self.pgconn.consume_input()
+            unsent = self.pgconn.flush()
+
+    def _happens(self, events: int, within_s: float) -> bool:
         poll = select.poll()
-        poll.register(self.pgconn.socket, _HUNG_UP)
-        return bool(poll.poll(0))
-
-
-class Silence(psycopg.OperationalError):
-    """The server did not answer in time."""
+        poll.register(self.pgconn.socket, events)
+        return bool(poll.poll(within_s * 1e3))
 
 
 def _unless_silent(gen: Generator[Any, Any, Answer]) -> Generator[Any, Any, Answer]:

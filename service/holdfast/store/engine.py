@@ -6,11 +6,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DisconnectionError
 
 from holdfast.errors import InvalidConfiguration, StoreInUse
+from holdfast.store.bulk import driver_of
 from holdfast.store.deadline import ImpatientConnection
 
 STATEMENT_TIMEOUT_MS = 4_000  # the server's own: shorter than the silence after which it is hung up on
@@ -67,7 +68,7 @@ def _sqlite(url: URL) -> Engine:
     @event.listens_for(engine, "begin")
     def begin(connection: Any) -> None:
         writes = connection.get_execution_options().get("writes", False)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+        driver_of(connection).execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
 
@@ -80,12 +81,18 @@ def _postgresql(url: URL) -> Engine:
         "synchronous_commit": "on",
     }
     options = " ".join(f"-c {name}={value}" for name, value in limits.items())
-    connect_args = {"options": options, "connect_timeout": CONNECT_TIMEOUT_S, **TCP_LIMITS}
+    # If psycopg prepared statements it would drop them all after a rollback, those of `ask` too.
+    connect_args = {"options": options, "connect_timeout": CONNECT_TIMEOUT_S, "prepare_threshold": None, **TCP_LIMITS}
     engine = create_engine(url, connect_args=connect_args, **ENGINE)
 
     @event.listens_for(engine, "do_connect")
     def dial(dialect: Any, record: Any, arguments: Any, parameters: Any) -> Any:
         return ImpatientConnection.connect(*arguments, **parameters)
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Any) -> None:
+        if connection.get_execution_options().get("writes", False):
+            driver_of(connection).begin()
 
     @event.listens_for(engine, "checkout")
     def check(connection: Any, record: Any, proxy: Any) -> None:
@@ -93,6 +100,12 @@ def _postgresql(url: URL) -> Engine:
             raise DisconnectionError  # the pool tries another
 
     return engine
+
+
+def is_gone(connection: Connection) -> bool:
+    """Whether either end has closed this connection."""
+    driver = driver_of(connection)
+    return isinstance(driver, ImpatientConnection) and (driver.closed or driver.is_hung_up())
 
 
 class SingleProcess:

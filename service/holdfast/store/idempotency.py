@@ -47,7 +47,4 @@ def forget(connection: Connection, now: int) -> int:
         .where(idempotency.c.at < now - KEPT_S * 1_000_000)
         .limit(FORGOTTEN_AT_ONCE_MAX)
     )
-    rows = connection.execute(oldest).all()
-    for scope, key in rows:
-        connection.execute(delete(idempotency).where(idempotency.c.scope == scope, idempotency.c.key == key))
-    return len(rows)
+    return connection.execute(delete(idempotency).where(tuple_(_c.scope, _c.key).in_(oldest))).rowcount

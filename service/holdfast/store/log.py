@@ -14,8 +14,10 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, exists, func, select
 
 from holdfast.store import idempotency
-from holdfast.store.bulk import Changes, bulk_of
+from holdfast.store.bulk import Bulk, Changes, Locked
 from holdfast.store.idempotency import FirstAnswer
+from holdfast.store.postgresql import PostgreSQL
+from holdfast.store.sqlite import SQLite
 from holdfast.store.tables import events, learners, waiting
 
 CHUNK = 500  # parameters in one IN (…), and events in one read
@@ -40,6 +42,8 @@ class Found(NamedTuple):
     deadline: int | None
 
 
+_BULK: dict[str, Bulk] = {"sqlite": SQLite(), "postgresql": PostgreSQL()}
+_ABOUT = Event._fields.index("about")
 _COLUMNS = tuple(events.c[name] for name in Event._fields)
 
 
@@ -48,7 +52,7 @@ class Transaction:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
-        self._bulk = bulk_of(connection)
+        self._bulk = _BULK[connection.dialect.name]
         self._heads: dict[int, int] = {}
         self._new_events: list[tuple[Any, ...]] = []
         self._new_waiting: dict[tuple[int, int], int] = {}
@@ -59,7 +63,7 @@ class Transaction:
         self._new_answers: dict[tuple[str, str], FirstAnswer] = {}
         self._answered_at = 0
 
-    def lock(self, learner_id: int) -> Row[Any] | None:
+    def lock(self, learner_id: int) -> Locked | None:
         """Take the learner's row for this transaction: its head and description, or None if it is gone."""
         return self._bulk.lock(self.connection, learner_id)
 
@@ -84,7 +88,7 @@ class Transaction:
         unknown = [i for i in dict.fromkeys(event_ids) if (learner_id, i) not in self._found]
         for start in range(0, len(unknown), CHUNK):
             for row in self._bulk.find(self.connection, learner_id, unknown[start : start + CHUNK]):
-                event = Event(*tuple(row)[:-1])
+                event = Event(*row[:-1])
                 self._found[learner_id, event.event_id] = Found(event, row[-1])
 
     def know(self, learner_id: int, found: Found) -> None:
@@ -104,7 +108,7 @@ class Transaction:
             self._said[learner_id, position] = []
         for start in range(0, len(unknown), CHUNK):
             for row in self._bulk.heard(self.connection, learner_id, unknown[start : start + CHUNK]):
-                self._said[learner_id, row.about].append(Event(*tuple(row)))
+                self._said[learner_id, row[_ABOUT]].append(Event(*row))
         for owner, *fields in self._new_events:
             event = Event(*fields)
             if owner == learner_id and event.about in unknown:
@@ -182,8 +186,8 @@ def events_about(connection: Connection, learner_id: int, positions: Sequence[in
     """What was said of the decisions at these positions, in order."""
     said: dict[int, list[Event]] = {position: [] for position in positions}
     for start in range(0, len(positions), CHUNK):
-        for row in bulk_of(connection).said(connection, learner_id, positions[start : start + CHUNK]):
-            said[row.about].append(Event(*tuple(row)))
+        for row in _BULK[connection.dialect.name].said(connection, learner_id, positions[start : start + CHUNK]):
+            said[row[_ABOUT]].append(Event(*row))
     return said
 
 

@@ -1,0 +1,141 @@
+"""PostgreSQL: one statement for everything, with an array for each column, in its binary format."""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, repeat
+from struct import Struct, pack
+from typing import Any
+
+from sqlalchemy import Connection
+
+from holdfast.store.bulk import Changes, Locked, Rows, driver_of
+from holdfast.store.deadline import ImpatientConnection
+
+BYTEA, BIGINT, TEXT = 17, 20, 25  # the types' numbers in every PostgreSQL
+
+
+class PostgreSQL:
+    """Prepared once for each connection."""
+
+    LOCK = "SELECT head, mode, paused, spec FROM learners WHERE id = $1 FOR UPDATE"
+    FIND = """
+        SELECT e.position, e.kind, e.event_id, e.at, e.source, e.about, e.payload, w.deadline
+        FROM unnest($1::text[]) wanted (id) JOIN events e ON e.learner_id = $2 AND e.event_id = wanted.id
+        LEFT JOIN waiting w ON w.learner_id = e.learner_id AND w.position = e.position
+    """
+    SAID = """
+        SELECT position, kind, event_id, at, source, about, payload
+        FROM events WHERE about = ANY($1::bigint[]) AND learner_id = $2 ORDER BY position
+    """
+    HEARD = SAID.replace("payload", "CASE kind WHEN 'step' THEN ''::bytea ELSE payload END AS payload")
+    WRITE = """
+        WITH told AS (
+            INSERT INTO events (learner_id, position, kind, event_id, at, source, about, payload)
+            SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[],
+                                 $5::bigint[], $6::text[], $7::bigint[], $8::bytea[])
+        ), waits AS (
+            INSERT INTO waiting (learner_id, position, deadline)
+            SELECT * FROM unnest($9::bigint[], $10::bigint[], $11::bigint[])
+        ), settled AS (
+            DELETE FROM waiting USING unnest($12::bigint[], $13::bigint[]) AS gone (learner_id, position)
+            WHERE waiting.learner_id = gone.learner_id AND waiting.position = gone.position
+        )
+        UPDATE learners SET head = moved.head FROM unnest($14::bigint[], $15::bigint[]) AS moved (id, head)
+        WHERE learners.id = moved.id
+    """
+
+    def lock(self, connection: Connection, learner_id: int) -> Locked | None:
+        rows = _rows(connection, self.LOCK, _LOCKED, _bigint(learner_id))
+        return Locked(*rows[0]) if rows else None
+
+    def find(self, connection: Connection, learner_id: int, event_ids: Sequence[str]) -> Iterable[tuple[Any, ...]]:
+        return _rows(connection, self.FIND, [*_EVENT, _number], _texts(event_ids), _bigint(learner_id))
+
+    def said(self, connection: Connection, learner_id: int, positions: Sequence[int]) -> Iterable[tuple[Any, ...]]:
+        return _rows(connection, self.SAID, _EVENT, _numbers(positions), _bigint(learner_id))
+
+    def heard(self, connection: Connection, learner_id: int, positions: Sequence[int]) -> Iterable[tuple[Any, ...]]:
+        return _rows(connection, self.HEARD, _EVENT, _numbers(positions), _bigint(learner_id))
+
+    def write(self, connection: Connection, changes: Changes) -> None:
+        columns: list[bytes] = []
+        for rows, kinds in zip(changes, _WRITTEN, strict=True):
+            values: Iterable[Any] = zip(*rows, strict=True) if rows else ((),) * len(kinds)
+            columns += [column(some) for column, some in zip(kinds, values, strict=True)]
+        _driver(connection).put_off(self.WRITE, columns)
+
+
+def _driver(connection: Connection) -> ImpatientConnection:
+    driver: ImpatientConnection = driver_of(connection)
+    return driver
+
+
+# What comes back: each value as bytes, or None.
+
+
+def _number(value: bytes | None) -> int | None:
+    return None if value is None else int.from_bytes(value, signed=True)
+
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode()
+
+
+def _truth(value: bytes | None) -> bool:
+    return value == b"\x01"
+
+
+def _bytes(value: bytes | None) -> bytes | None:
+    return value
+
+
+Reader = Callable[[bytes | None], Any]
+
+_LOCKED: list[Reader] = [_number, _text, _truth, _text]
+_EVENT: list[Reader] = [_number, _text, _text, _number, _text, _number, _bytes]
+
+
+def _rows(connection: Connection, statement: str, readers: Sequence[Reader], *parameters: bytes) -> Rows:
+    result = _driver(connection).ask(statement, parameters)
+    return [
+        tuple(read(result.get_value(row, column)) for column, read in enumerate(readers))
+        for row in range(result.ntuples)
+    ]
+
+
+# What is sent: a number, and arrays of one dimension. An array is a head, then each element after its length.
+
+_bigint = Struct("!q").pack
+_length = Struct("!i").pack
+_head = Struct("!iiiii").pack  # dimensions, whether there are NULLs, type of the elements, how many, first index
+_head_of_none = Struct("!iii").pack
+_NULL = _length(-1)
+
+
+def _array(kind: int, elements: Sequence[bytes | None]) -> bytes:
+    if not elements:
+        return _head_of_none(0, 0, kind)
+    told = [_NULL if element is None else _length(len(element)) + element for element in elements]
+    return _head(1, None in elements, kind, len(elements), 1) + b"".join(told)
+
+
+def _numbers(values: Sequence[int | None]) -> bytes:
+    if not values or None in values:
+        return _array(BIGINT, [None if value is None else _bigint(value) for value in values])
+    elements = pack("!" + "iq" * len(values), *chain.from_iterable(zip(repeat(8), values)))
+    return _head(1, 0, BIGINT, len(values), 1) + elements
+
+
+def _texts(values: Sequence[str | None]) -> bytes:
+    return _array(TEXT, [None if value is None else value.encode() for value in values])
+
+
+def _blobs(values: Sequence[bytes]) -> bytes:
+    return _array(BYTEA, values)
+
+
+_WRITTEN: tuple[list[Callable[[Any], bytes]], ...] = (
+    [_numbers, _numbers, _texts, _texts, _numbers, _texts, _numbers, _blobs],
+    [_numbers, _numbers, _numbers],
+    [_numbers, _numbers],
+    [_numbers, _numbers],
+)

@@ -1,0 +1,81 @@
+"""SQLite: many rows in one step, since each step lets other threads in and waits for its turn to come back."""
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import cache
+from itertools import chain
+from sqlite3 import Connection as Driver
+from typing import Any
+
+from sqlalchemy import Connection
+
+from holdfast.store.bulk import Changes, Locked, Rows, driver_of
+
+ROWS_AT_ONCE = 64
+
+
+class SQLite:
+    """The transaction itself is the lock."""
+
+    LOCK = "SELECT head, mode, paused, spec FROM learners WHERE id = ?"
+    # CROSS JOIN keeps this order: one look into the index for each wanted id, never a walk over the log.
+    FIND = """
+        SELECT e.position, e.kind, e.event_id, e.at, e.source, e.about, e.payload, w.deadline
+        FROM json_each(?) CROSS JOIN events e ON e.learner_id = ? AND e.event_id = json_each.value
+        LEFT JOIN waiting w ON w.learner_id = e.learner_id AND w.position = e.position
+    """
+    # Left to itself it walks over the learner's whole log instead.
+    SAID = """
+        SELECT e.position, e.kind, e.event_id, e.at, e.source, e.about, e.payload
+        FROM json_each(?) CROSS JOIN events e INDEXED BY ix_events_about
+        ON e.learner_id = ? AND e.about = json_each.value
+        ORDER BY e.position
+    """
+    HEARD = SAID.replace("e.payload", "CASE e.kind WHEN 'step' THEN x'' ELSE e.payload END AS payload")
+    INSERT_EVENTS = (
+        "INSERT INTO events (learner_id, position, kind, event_id, at, source, about, payload) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    )
+    INSERT_WAITING = "INSERT INTO waiting (learner_id, position, deadline) VALUES (?, ?, ?)"
+    SETTLE = "DELETE FROM waiting WHERE learner_id = ? AND position = ?"
+    SET_HEAD = "UPDATE learners SET head = ?2 WHERE id = ?1"
+
+    def lock(self, connection: Connection, learner_id: int) -> Locked | None:
+        row = driver_of(connection).execute(self.LOCK, (learner_id,)).fetchone()
+        return None if row is None else Locked(*row)
+
+    def find(self, connection: Connection, learner_id: int, event_ids: Sequence[str]) -> Iterable[tuple[Any, ...]]:
+        wanted = json.dumps(event_ids, ensure_ascii=False)
+        return _rows(connection, self.FIND, wanted, learner_id)
+
+    def said(self, connection: Connection, learner_id: int, positions: Sequence[int]) -> Iterable[tuple[Any, ...]]:
+        return _rows(connection, self.SAID, json.dumps(positions), learner_id)
+
+    def heard(self, connection: Connection, learner_id: int, positions: Sequence[int]) -> Iterable[tuple[Any, ...]]:
+        return _rows(connection, self.HEARD, json.dumps(positions), learner_id)
+
+    def write(self, connection: Connection, changes: Changes) -> None:
+        driver: Driver = driver_of(connection)
+        _insert(driver, self.INSERT_EVENTS, changes.events)
+        _insert(driver, self.INSERT_WAITING, changes.waiting)
+        if changes.settled:
+            driver.executemany(self.SETTLE, changes.settled)
+        driver.executemany(self.SET_HEAD, changes.heads)
+
+
+def _rows(connection: Connection, statement: str, *parameters: object) -> Rows:
+    rows: Rows = driver_of(connection).execute(statement, parameters).fetchall()
+    return rows
+
+
+def _insert(driver: Driver, statement: str, rows: Rows) -> None:
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        some = rows[start : start + ROWS_AT_ONCE]
+        driver.execute(_of_rows(statement, len(some)), tuple(chain.from_iterable(some)))
+
+
+@cache
+def _of_rows(statement: str, count: int) -> str:
+    """An INSERT of so many rows; there are few enough of them for the driver to keep them all prepared."""
+    row = statement.rpartition(" VALUES ")[2]
+    return statement + f", {row}" * (count - 1)

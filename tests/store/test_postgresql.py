@@ -1,0 +1,102 @@
+"""What PostgreSQL is sent in its binary format, and what waits for the next round trip."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import insert, text
+from sqlalchemy.exc import IntegrityError
+
+from holdfast.store import postgresql
+from holdfast.store.bulk import Changes, driver_of
+from holdfast.store.database import Connection, Database
+from holdfast.store.engine import connect
+from holdfast.store.log import Event, Transaction, events_after
+from holdfast.store.migrate import migrate
+from holdfast.store.postgresql import PostgreSQL
+from holdfast.store.tables import learners
+from tests.databases import fresh_url
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    database = Database(connect(fresh_url("postgresql", tmp_path)))
+    migrate(database.engine)
+    with database.write() as connection:
+        row = {"id": 1, "name": "a", "spec": "{}", "described": "{}", "paused": True, "created_at": 0}
+        connection.execute(insert(learners).values(**row))
+    yield database
+    database.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "sent", "values"),
+    [
+        ("bigint", postgresql._numbers, []),
+        ("bigint", postgresql._numbers, [1, -1, 2**62, -(2**63)]),
+        ("bigint", postgresql._numbers, [None, 7, None]),
+        ("text", postgresql._texts, []),
+        ("text", postgresql._texts, ["", None, "ä\U0001f600", '{quoted, "text"}', "NULL"]),
+        ("bytea", postgresql._blobs, [b"", b"\x00\xff", b"\\x00"]),
+    ],
+)
+def test_arrays_arrive_as_they_were_sent(
+    database: Database, kind: str, sent: Callable[[Any], bytes], values: list[Any]
+) -> None:
+    with database.write() as connection:
+        driver = driver_of(connection)
+        told = driver.ask(f"SELECT unnest($1::{kind}[])", [sent(values)])
+        read = {"bigint": postgresql._number, "text": postgresql._text, "bytea": postgresql._bytes}[kind]
+        assert [read(told.get_value(row, 0)) for row in range(told.ntuples)] == values
+
+
+def test_the_row_of_a_learner_is_read_as_it_is(database: Database) -> None:
+    with database.write() as connection:
+        assert PostgreSQL().lock(connection, 1) == (0, "online", True, "{}")
+        assert PostgreSQL().lock(connection, 2) is None
+
+
+def test_what_was_put_off_is_seen_by_whoever_asks_next(database: Database) -> None:
+    with database.write() as connection:
+        transaction = Transaction(connection)
+        transaction.append(1, Event(1, "decision", "d/1", 0, None, None, b"one"), deadline=5)
+        transaction.flush()
+        assert connection.execute(text("SELECT count(*) FROM events")).scalar_one() == 1
+        assert PostgreSQL().lock(connection, 1) is not None
+    with database.read() as connection:
+        assert [event.payload for event in events_after(connection, 1, 0)] == [b"one"]
+        assert connection.execute(text("SELECT deadline FROM waiting")).scalar_one() == 5
+
+
+def test_a_rule_that_is_broken_by_what_was_put_off_is_told_by_the_commit(database: Database) -> None:
+    twice = [(1, position, "decision", "d/1", 0, None, None, b"") for position in (1, 2)]
+    with pytest.raises(IntegrityError, match="uq_events"), database.write() as connection:
+        PostgreSQL().write(connection, Changes(twice, [], [], [(1, 2)]))
+    with database.write() as connection:
+        row = PostgreSQL().lock(connection, 1)
+        assert row is not None
+        assert row.head == 0
+
+
+def _write_and_fail(connection: Connection) -> None:
+    PostgreSQL().write(connection, Changes([(1, 1, "decision", "d/1", 0, None, None, b"")], [], [], [(1, 1)]))
+    raise ZeroDivisionError
+
+
+def test_a_refused_transaction_sends_nothing_of_what_it_put_off(database: Database) -> None:
+    with pytest.raises(ZeroDivisionError), database.write() as connection:
+        _write_and_fail(connection)
+    with database.write() as connection:
+        assert connection.execute(text("SELECT count(*) FROM events")).scalar_one() == 0
+
+
+def test_statements_stay_prepared_after_a_savepoint_was_rolled_back(database: Database) -> None:
+    with database.write() as connection:
+        PostgreSQL().lock(connection, 1)
+        nested = connection.begin_nested()
+        connection.execute(text("SELECT 1"))
+        nested.rollback()
+        for _ in range(10):
+            connection.execute(text("SELECT 1"))
+        assert PostgreSQL().lock(connection, 1) is not None
