@@ -14,12 +14,12 @@ from holdfast.hosting.ids import new_id
 from holdfast.hosting.learn import Claim, Reward, Verdict
 from holdfast.hosting.live import LiveLearner
 from holdfast.hosting.once import Once, Rendered
-from holdfast.hosting.operation import Needs, OneByOne, Operation, runs_of_strangers
+from holdfast.hosting.operation import Needs, Operation, runs_of_strangers
 from holdfast.store import learners
 from holdfast.store.database import Database
 from holdfast.store.log import due, events_after
 from holdfast.store.sqlite import ROWS_AT_ONCE
-from tests.hosting.harness import Clock, Driver, driving, spec
+from tests.hosting.harness import Clock, Driver, Peek, driving, spec
 
 
 @pytest.fixture
@@ -132,11 +132,8 @@ def test_ids_grow_with_time_and_do_not_repeat() -> None:
     assert all(len(name) == 32 and name[12] == "7" and name[16] in "89ab" for name in ids)
 
 
-class Away(OneByOne):
+class Away(Peek):
     """An operation that finds the database gone."""
-
-    def __init__(self, learner: str) -> None:
-        self.learner = learner
 
     def needs(self, live: LiveLearner) -> Needs:
         raise Unavailable("away")

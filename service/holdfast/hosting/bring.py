@@ -34,7 +34,7 @@ class Learned(NamedTuple):
 class Observe(OneByOne):
     """Warm start: learn observations in the order given, all or none."""
 
-    acts_on: ClassVar[type[LiveLearner]] = LiveBandit
+    acts_on: ClassVar[type] = LiveBandit
 
     learner: str
     observations: list[Observation]

@@ -44,7 +44,7 @@ def decision_event_id(decision_id: str) -> str:
 class Decide:
     """One or more decisions of one learner; all or none."""
 
-    acts_on: ClassVar[type[LiveLearner]] = LiveBandit
+    acts_on: ClassVar[type] = LiveBandit
 
     learner: str
     questions: Sequence[Question]

@@ -38,7 +38,7 @@ def reward_event_id(decision_id: str, shown: int) -> str:
 class Reward(OneByOne):
     """Rewards of one learner, learned in the order given; a bad one does not stop the others."""
 
-    acts_on: ClassVar[type[LiveLearner]] = LiveBandit
+    acts_on: ClassVar[type] = LiveBandit
 
     learner: str
     claims: list[Claim]

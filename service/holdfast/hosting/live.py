@@ -5,6 +5,7 @@ episodes is in `sessions/live.py`.
 """
 
 import json
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
@@ -65,7 +66,7 @@ class Tally:
 
 
 @dataclass
-class LiveLearner:
+class LiveLearner(ABC):
     """`state` and `tally` are the fold of events 1 … `position`."""
 
     kind: ClassVar[str]
@@ -90,17 +91,17 @@ class LiveLearner:
         """What may change of a description has changed."""
         self.spec, self.blueprint = spec, draw(json.loads(spec))
 
+    @abstractmethod
     def restore(self, state: bytes, tally: str) -> None:
         """Go on from a snapshot; `UnusableState` if it cannot be one, and then nothing has changed."""
-        raise NotImplementedError
 
+    @abstractmethod
     def bring(self, state: bytes) -> None:
         """Go on from a state that was made elsewhere; `UnusableState` if it is of another shape."""
-        raise NotImplementedError
 
+    @abstractmethod
     def next_events(self, connection: Connection) -> list[tuple[Event, list[Event]]]:
         """The events after the position, as many as are worth reading at once, each with what it takes to fold it."""
-        raise NotImplementedError
 
     def replay(self, connection: Connection, event: Event, related: list[Event]) -> None:
         """Fold an event that is in the log already; `related` came with it."""
@@ -109,13 +110,13 @@ class LiveLearner:
         self.position = event.position
         self.apply(connection, event, related)
 
+    @abstractmethod
     def apply(self, connection: Connection, event: Event, related: list[Event]) -> None:
         """The part of `replay` that is of the learner's kind."""
-        raise NotImplementedError
 
+    @abstractmethod
     def numbers(self) -> dict[str, Any]:
         """What diagnostics tell of the state."""
-        raise NotImplementedError
 
     def rewards(self) -> dict[str, int]:
         """What became of the rewards."""

@@ -23,7 +23,7 @@ class Rendered(NamedTuple):
 class Once:
     """`render` makes the operation's answer into bytes, so that the same bytes can be given again."""
 
-    acts_on: ClassVar[type[LiveLearner]] = LiveLearner
+    acts_on: ClassVar[type] = LiveLearner
 
     operation: Operation
     scope: str

@@ -1,5 +1,6 @@
 """A use case, as the writer runs it: the operations of one batch that do the same are performed together."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
@@ -21,7 +22,7 @@ class Needs(NamedTuple):
 class Operation(Protocol):
     """What it needs looked up, and what it does to the learner inside the transaction."""
 
-    acts_on: ClassVar[type[LiveLearner]]
+    acts_on: ClassVar[type]
 
     @property
     def learner(self) -> str: ...
@@ -31,16 +32,17 @@ class Operation(Protocol):
         """The answer of each, in order; a refusal is the answer of the one that was refused."""
 
 
-class OneByOne:
+class OneByOne(ABC):
     """Operations that gain nothing from being done together."""
 
-    acts_on: ClassVar[type[LiveLearner]] = LiveLearner
+    acts_on: ClassVar[type] = LiveLearner
 
     def needs(self, live: LiveLearner) -> Needs:
         return Needs()
 
+    @abstractmethod
     def perform(self, live: Any, transaction: Transaction, now: int) -> Any:
-        raise NotImplementedError
+        """The answer; a `HoldfastError` refuses this one alone."""
 
     @classmethod
     def perform_all(

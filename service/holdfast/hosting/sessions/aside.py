@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from holdfast.hosting.live import Errand, LiveLearner, snapshot_of
+from holdfast.hosting.live import Errand, snapshot_of
 from holdfast.hosting.operation import OneByOne
 from holdfast.hosting.sessions import folding
 from holdfast.hosting.sessions.folding import Folded
@@ -47,7 +47,7 @@ def _planning(live: LiveSessions) -> Errand:
 class Adopt(OneByOne):
     """A plan, unless another was adopted or the learner was renewed while it was made."""
 
-    acts_on: ClassVar[type[LiveLearner]] = LiveSessions
+    acts_on: ClassVar[type] = LiveSessions
 
     learner: str
     learner_id: int
@@ -90,7 +90,7 @@ def _refolding(live: LiveSessions) -> Errand:
 class Extend(OneByOne):
     """A longer horizon, with a state folded for it up to some position; the rest is folded here."""
 
-    acts_on: ClassVar[type[LiveLearner]] = LiveSessions
+    acts_on: ClassVar[type] = LiveSessions
 
     learner: str
     learner_id: int

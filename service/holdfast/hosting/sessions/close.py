@@ -108,7 +108,7 @@ class Finished(NamedTuple):
 class Finish(OneByOne):
     """Nothing more will be done in this episode; rewards may still come. Saying so again changes nothing."""
 
-    acts_on: ClassVar[type[LiveLearner]] = LiveSessions
+    acts_on: ClassVar[type] = LiveSessions
 
     learner: str
     episode_id: str

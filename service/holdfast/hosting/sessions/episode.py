@@ -77,7 +77,7 @@ class Begun(NamedTuple):
 class Begin(OneByOne):
     """A new episode; the same id again is the same episode."""
 
-    acts_on: ClassVar[type[LiveLearner]] = LiveSessions
+    acts_on: ClassVar[type] = LiveSessions
 
     learner: str
     episode_id: str

@@ -33,7 +33,7 @@ class StepVerdict(NamedTuple):
 class RewardStep(OneByOne):
     """What one step was worth; in any order, at any time until the episode is over, and once."""
 
-    acts_on: ClassVar[type[LiveLearner]] = LiveSessions
+    acts_on: ClassVar[type] = LiveSessions
 
     learner: str
     episode_id: str

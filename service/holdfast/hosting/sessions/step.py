@@ -55,7 +55,7 @@ def check_size(candidates: int, dimension: int, length: int) -> None:
 class Step(OneByOne):
     """The next step of an episode."""
 
-    acts_on: ClassVar[type[LiveLearner]] = LiveSessions
+    acts_on: ClassVar[type] = LiveSessions
 
     learner: str
     question: StepQuestion
