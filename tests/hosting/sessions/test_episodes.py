@@ -262,6 +262,21 @@ def test_silence_is_learned_as_the_default_if_there_is_one(database: Database, c
         assert (record.steps, record.rewards, record.defaulted) == ([1], [0.25], [1])
 
 
+def test_the_default_is_beside_what_was_told_and_no_more_than_is_left_of_the_episode(
+    database: Database, clock: Clock
+) -> None:
+    with playing(database, clock) as driver:
+        driver.create(reward={"default": 0.25})
+        driver.begin("e")
+        for state in range(3):
+            driver.step("e", state)
+        driver.tell("e", 1, 0.625)
+        clock.pass_s(WAIT_S + 1)
+        wait_until(lambda: bool(driver.log("learned")))
+        record = learned(driver)
+        assert (record.rewards, record.defaulted) == ([0.625, 0.25, 0.125], [2, 3])
+
+
 def test_the_sweep_closes_what_nobody_asks_about(driver: SessionDriver, clock: Clock, database: Database) -> None:
     for number in range(45):
         driver.begin(f"e{number}")

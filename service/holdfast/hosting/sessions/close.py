@@ -61,9 +61,11 @@ def _known(live: LiveSessions, episode: Episode, finish: FinishRecord | None, re
         told = episode.rewards.get(step)
         if told is not None and told.outcome == "pending":
             rewards[step] = told.reward
-        elif told is None and (silence := rule.silence([*episode.told(step), *rewards.values()])) is not None:
-            rewards[step] = silence
-            defaulted.append(step)
+        elif told is None:
+            beside = [*episode.told(step), *(rewards[other] for other in defaulted)]
+            if (silence := rule.silence(beside)) is not None:
+                rewards[step] = silence
+                defaulted.append(step)
     if taken in rewards and ended:
         others = [reward for step, reward in rewards.items() if step != taken]
         rewards[taken] += rule.padding(mdp.length - taken, [*others, rewards[taken]])
