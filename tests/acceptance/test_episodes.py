@@ -155,6 +155,13 @@ def test_what_is_refused_says_why_and_changes_nothing(server: Server) -> None:
     assert state_of(server) == before
 
 
+def test_what_is_wrong_with_a_state_is_told_of_the_state(server: Server) -> None:
+    begin(server, "e1")
+    for path in ("steps", "finish"):
+        answer = server.post(f"{HOME}/episodes/e1/{path}", {"state": [0.1] * 50, "actions": ACTIONS})
+        assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/state")
+
+
 def test_an_idempotency_key_works_on_every_route(server: Server) -> None:
     calls = [
         ("episodes", {}),

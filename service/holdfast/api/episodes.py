@@ -8,9 +8,10 @@ import msgspec
 from holdfast.api.answers import StepAnswer
 from holdfast.api.front import Call
 from holdfast.api.hot import charge, committed, ranked_as_asked, read
-from holdfast.api.schemas import EpisodeBody, FinishBody, StepBody, StepRewardBody, is_id
+from holdfast.api.schemas import ActionBody, EpisodeBody, FinishBody, StepBody, StepRewardBody, is_id
 from holdfast.api.wire import Answer
-from holdfast.errors import Conflict, NotFound
+from holdfast.arrays import Array
+from holdfast.errors import Conflict, InvalidInput, NotFound
 from holdfast.hosting.blueprint import SessionBlueprint
 from holdfast.hosting.ids import new_id
 from holdfast.hosting.sessions.close import Finish, Finished
@@ -71,11 +72,7 @@ async def finish(call: Call) -> Answer:
     caller = await _admit(call, "decide")
     body, digest = await read(call, _finish)
     await charge(call, caller, len(body.actions or [()]))
-    following = None
-    if body.actions is not None:
-        blueprint = await _blueprint(call)
-        check_size(len(body.actions), blueprint.encoder.dimension, blueprint.mdp.length)
-        following = blueprint.encoder.encode(body.state, body.actions)
+    following = None if body.actions is None else _encoded(await _blueprint(call), body.state, body.actions)
 
     def render(finished: Finished) -> tuple[int, Any]:
         return 200, finished._asdict()
@@ -97,10 +94,19 @@ async def _blueprint(call: Call) -> SessionBlueprint:
     return blueprint
 
 
+def _encoded(blueprint: SessionBlueprint, state: Any, actions: list[ActionBody]) -> Array:
+    """One row for each action. What is wrong with the state is told of `/state`: encoders know it as the context."""
+    check_size(len(actions), blueprint.encoder.dimension, blueprint.mdp.length)
+    try:
+        return blueprint.encoder.encode(state, actions)
+    except InvalidInput as problem:
+        if not problem.pointer.startswith("/context"):
+            raise
+        raise InvalidInput("/state" + problem.pointer.removeprefix("/context"), problem.rule) from None
+
+
 async def _question(call: Call, body: StepBody, caller: Actor) -> StepQuestion:
-    blueprint = await _blueprint(call)
-    check_size(len(body.actions), blueprint.encoder.dimension, blueprint.mdp.length)
-    phi = blueprint.encoder.encode(body.state, body.actions)
+    phi = _encoded(await _blueprint(call), body.state, body.actions)
     ids = [action.id for action in body.actions]
     content = hashlib.sha256(phi.tobytes())
     content.update(_encode([ids, body.reward]))
