@@ -68,8 +68,9 @@ class RewardStep(OneByOne):
         if episode.rewards[self.step].value != self.value:
             raise Conflict("reward-exists", "this step was rewarded with another value")
         live.duplicates += 1
-        learned = episode.learned and unpack(episode.learned.payload, LearnedRecord)
-        weight = _weight(learned, self.step) if learned else None
+        weight = None
+        if episode.learned is not None and episode.rewards[self.step].outcome == "pending":
+            weight = _weight(unpack(episode.learned.payload, LearnedRecord), self.step)
         return StepVerdict(self.episode_id, self.step, "duplicate", weight, episode.reward_positions[self.step])
 
 
