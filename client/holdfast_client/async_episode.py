@@ -66,10 +66,18 @@ class AsyncEpisode:
         return await self._send(wire.reward_step(self.learner, self.episode_id, body), timeout, retries)
 
     async def finish(
-        self, state: Features = None, *, timeout: float | None = None, retries: int | None = None
+        self,
+        state: Features = None,
+        actions: Actions | None = None,
+        *,
+        timeout: float | None = None,
+        retries: int | None = None,
     ) -> EpisodeEnd:
-        """The end, with the state it was reached in, if there is one. `async with` does this by itself."""
-        body = finish_body(state)
+        """The end, with the state it was reached in, if there is one. `async with` does this by itself.
+
+        `actions` are what could have been chosen there: without them a `stationary` learner leaves the last step out.
+        """
+        body = finish_body(state, actions)
         end = await self._send(wire.finish_episode(self.learner, self.episode_id, body), timeout, retries)
         self.is_finished = True
         return end

@@ -64,9 +64,19 @@ class Episode:
         body = step_reward_body(value, step or self.last_step, source)
         return self._send(wire.reward_step(self.learner, self.episode_id, body), timeout, retries)
 
-    def finish(self, state: Features = None, *, timeout: float | None = None, retries: int | None = None) -> EpisodeEnd:
-        """The end, with the state it was reached in, if there is one. `with` does this by itself."""
-        body = finish_body(state)
+    def finish(
+        self,
+        state: Features = None,
+        actions: Actions | None = None,
+        *,
+        timeout: float | None = None,
+        retries: int | None = None,
+    ) -> EpisodeEnd:
+        """The end, with the state it was reached in, if there is one. `with` does this by itself.
+
+        `actions` are what could have been chosen there: without them a `stationary` learner leaves the last step out.
+        """
+        body = finish_body(state, actions)
         end = self._send(wire.finish_episode(self.learner, self.episode_id, body), timeout, retries)
         self.is_finished = True
         return end
@@ -95,5 +105,8 @@ def step_reward_body(value: float, step: int | None, source: str | None) -> dict
     return body
 
 
-def finish_body(state: Features) -> dict[str, Any]:
-    return {} if state is None else {"state": state}
+def finish_body(state: Features, actions: Actions | None) -> dict[str, Any]:
+    body: dict[str, Any] = {} if state is None else {"state": state}
+    if actions is not None:
+        body["actions"] = listed(actions)
+    return body

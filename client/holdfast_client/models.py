@@ -159,9 +159,12 @@ class EpisodeStart:
 
 @dataclass(frozen=True)
 class EpisodeEnd:
-    """What the server said of the end of an episode."""
+    """What the server said of the end of an episode: `learned`, or `pending` while rewards are missing."""
 
     episode_id: str | None = None
+    steps: int | None = None
+    outcome: str | None = None
+    position: int | None = None
     extra: Mapping[str, Any] = _rest()
 
 

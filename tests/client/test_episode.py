@@ -60,6 +60,21 @@ def test_it_can_be_finished_by_hand_with_its_last_state(client: Client, shop: Se
     assert told(shop, "by-hand")["learned"] is not None
 
 
+def test_where_steps_share_a_model_the_last_is_learned_from_what_could_be_chosen_next(
+    client: Client, shop: Server
+) -> None:
+    client.create_learner(
+        "loop", kind="mdp", episode_length=2, stationary=True, features={"kind": "dense", "context": 2, "action": 1}
+    )
+    with client.episode("loop", "round") as episode:
+        for _ in range(2):
+            episode.step([0.1, 0.2], ACTIONS)
+            episode.reward(0.5)
+        end = episode.finish([0.3, 0.1], ACTIONS)
+        assert (end.steps, end.outcome) == (2, "learned")
+    assert shop.http.get("/v1/learners/loop/episodes/round").json()["learned"]["steps"] == [1, 2]
+
+
 def test_a_block_that_fails_leaves_the_end_to_the_server(client: Client, shop: Server) -> None:
     with pytest.raises(KeyError), client.episode("shop", "failed"):
         raise KeyError

@@ -164,10 +164,11 @@ HOT_ROUTES = {
     "/v1/learners/{name}/episodes/{episode_id}/rewards": HotRoute(
         "reward_step",
         "Say what a step was worth",
-        "In any order. The rewards of an episode add up to `reward.max` at most. It is learned as a whole, when "
-        "it is finished or has all its steps, and all its rewards are there: until then a reward is `pending`; the one "
-        "that completes the episode is `learned`. The same value again is a `duplicate`, another is 409; after the "
-        "episode was learned or its time ran out it is `late`, and told to a frozen learner it is `ignored`.",
+        "In any order. The rewards of an episode add up to `reward.max` at most. It is learned as a whole, when it is "
+        "finished or has all its steps (where they share a model, `stationary`: only when it is finished), and all its "
+        "rewards are there: until then a reward is `pending`; the one that completes the episode is `learned`. The "
+        "same value again is a `duplicate`, another is 409; after the episode was learned or its time ran out it "
+        "is `late`, and told to a frozen learner it is `ignored`.",
         schemas.StepRewardBody, 200, answers.StepRewardAnswer, {"step": 1, "value": 0.2, "source": "player"},
         _STEP_LEARNED,
     ),

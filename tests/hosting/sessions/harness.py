@@ -91,6 +91,7 @@ class SessionDriver(Driver):
             chosen = self.step(episode, state).decision.chosen
             self.tell(episode, step, float(rng.integers(2)) * (chosen + 1) / (4 * length))
             state = int(rng.integers(4))
+        self.finish(episode, candidates(state))
 
     def quiet(self) -> tuple[int, bytes, Any]:
         """The learner once nothing is due any more."""

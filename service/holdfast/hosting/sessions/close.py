@@ -56,7 +56,7 @@ def _known(live: LiveSessions, episode: Episode, finish: FinishRecord | None, re
     mdp, rule, taken = live.mdp, live.blueprint.reward, episode.steps
     ended = finish is not None and taken < mdp.length
     rewards: dict[int, float] = {}
-    defaulted = []
+    defaulted: list[int] = []
     for step in range(1, taken + 1) if live.mode != "frozen" else ():
         told = episode.rewards.get(step)
         if told is not None and told.outcome == "pending":
@@ -79,7 +79,7 @@ def _known(live: LiveSessions, episode: Episode, finish: FinishRecord | None, re
 
 
 def close_if_complete(live: LiveSessions, transaction: Transaction, episode: Episode, now: int) -> LearnedRecord | None:
-    if episode.deadline is None or not episode.is_complete(live.mdp.length):
+    if episode.deadline is None or not episode.is_complete(live.mdp):
         return None
     reason = "complete" if episode.finish is None else "finished"
     return close(live, transaction, episode, reason, now)
@@ -136,8 +136,11 @@ class Finish(OneByOne):
 
     @staticmethod
     def _is_learned_to_the_end(live: LiveSessions, episode: Episode) -> bool:
-        """Whether all steps were taken and learned: then there is nothing to finish, and nothing wrong."""
-        return episode.learned is not None and episode.steps == live.mdp.length
+        """Whether all steps were taken and learned: then there is nothing to finish, and nothing wrong.
+
+        Where steps share a model the last one was left out, and a finish that could have told what it led to is late.
+        """
+        return episode.learned is not None and episode.steps == live.mdp.length and not live.mdp.stationary
 
 
 def _outcome(episode: Episode) -> str:

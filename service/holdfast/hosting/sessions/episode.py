@@ -1,7 +1,7 @@
 """An episode as the log tells it, and the two things that begin and end one by request."""
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from holdfast.arrays import Array
 from holdfast.errors import Conflict, NotFound
@@ -9,6 +9,7 @@ from holdfast.hosting.live import LiveLearner
 from holdfast.hosting.operation import Needs, OneByOne
 from holdfast.hosting.sessions.live import LiveSessions
 from holdfast.hosting.sessions.records import EpisodeRecord, StepRewardRecord, event_id, number_of, pack, unpack
+from holdfast.learners.mdp import Mdp
 from holdfast.store.log import Event, Transaction
 
 MICROSECONDS = 1_000_000
@@ -26,9 +27,10 @@ class Episode(NamedTuple):
     finish: Event | None
     learned: Event | None
 
-    def is_complete(self, length: int) -> bool:
-        """Whether no step and no reward is still to come."""
-        return (self.finish is not None or self.steps == length) and len(self.rewards) == self.steps
+    def is_complete(self, mdp: Mdp[Any]) -> bool:
+        """Whether nothing is still to come: no step, no reward, nor the finish that may tell what the last led to."""
+        is_over = self.finish is not None or (self.steps == mdp.length and not mdp.stationary)
+        return is_over and len(self.rewards) == self.steps
 
     def told(self, besides: int) -> list[float]:
         """The rewards of the other steps, inside."""
