@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import httpx
 import numpy as np
 
+from holdfast.arrays import Array
 from holdfast.hosting.blueprint import draw_bandit, draw_sessions
 from holdfast.learners import codec
 from holdfast.learners.mdp import Transition, adopt, replan
@@ -54,13 +55,17 @@ def fold(described: dict[str, Any], events: Iterable[dict[str, Any]]) -> Folded:
 def fold_sessions(described: dict[str, Any], events: Iterable[dict[str, Any]]) -> Folded:
     """The same for a learner of sessions: episodes are learned, plans adopted and horizons extended where it says."""
     blueprint = draw_sessions({**described, "exploration_floor": described["exploration"] or 0.0})
-    mdp, steps, episodes, agrees = blueprint.mdp, {}, [], True
+    mdp, steps, last, episodes, agrees = blueprint.mdp, {}, {}, [], True
     state = mdp.init()
     for event in events:
         if event["kind"] == "step":
             steps.setdefault(event["about"], []).append(event)
+        elif event["kind"] == "finish" and event["following"] is not None:
+            following = np.frombuffer(base64.b64decode(event["following"]))
+            last[event["about"]] = following.reshape(-1, blueprint.encoder.dimension)
         elif event["kind"] == "learned":
-            episodes.append((event["position"], _transitions(event, steps.pop(event["about"], []))))
+            known = _transitions(event, steps.pop(event["about"], []), last.get(event["about"]))
+            episodes.append((event["position"], known))
             if episodes[-1][1]:
                 state, infos = mdp.learn(state, episodes[-1][1])
                 agrees = agrees and [info.weight for info in infos if info] == event["weights"]
@@ -76,13 +81,13 @@ def fold_sessions(described: dict[str, Any], events: Iterable[dict[str, Any]]) -
     return Folded(codec.encode(state), agrees)
 
 
-def _transitions(learned: dict[str, Any], steps: list[dict[str, Any]]) -> list[Transition]:
+def _transitions(learned: dict[str, Any], steps: list[dict[str, Any]], last: Array | None) -> list[Transition]:
     phi = [np.array(step["phi"]) for step in steps]
     taught = []
     for number, reward in zip(learned["steps"], learned["rewards"], strict=True):
         is_last = number == len(steps)
         shown = phi[number - 1][steps[number - 1]["shown"]]
-        taught.append(Transition(number, shown, reward, None if is_last else phi[number], is_last and learned["ended"]))
+        taught.append(Transition(number, shown, reward, last if is_last else phi[number], is_last and learned["ended"]))
     return taught
 
 

@@ -223,6 +223,17 @@ def test_a_log_with_late_plans_and_longer_horizons_folds_outside_the_service(ser
     assert state_of(server, "short") == state
 
 
+def test_a_log_of_steps_that_share_a_model_folds_outside_the_service(server: Server) -> None:
+    server.post("/v1/learners", LEARNER | {"name": "same", "stationary": True})
+    for number in range(8):
+        play(server, number, learner="same")
+        finish = {"state": STATES[number % 4], "actions": ACTIONS} if number % 2 else {}
+        assert server.post(f"/v1/learners/same/episodes/p{number}/finish", finish).json()["outcome"] == "learned"
+    told = quiet(server, "same")
+    assert (told["samples"], told["episodes"]["steps_left_out"]) == (8 * LENGTH - 4, 4)
+    assert fold_log(server.http, "same") == state_of(server, "same")[1]
+
+
 def test_two_servers_share_the_episodes_of_one_postgresql(server: Server, url: URL) -> None:
     if url.get_backend_name() == "sqlite":
         return

@@ -7,7 +7,7 @@ from sqlalchemy import text
 
 from holdfast.hosting.blueprint import draw_sessions
 from holdfast.hosting.bring import Import
-from holdfast.hosting.live import LiveLearner
+from holdfast.hosting.live import Errand, LiveLearner
 from holdfast.hosting.look import Look
 from holdfast.hosting.operation import OneByOne
 from holdfast.hosting.recover import revive
@@ -17,7 +17,7 @@ from holdfast.hosting.sessions.close import Finish
 from holdfast.hosting.sessions.records import HorizonRecord, unpack
 from holdfast.hosting.sessions.reward import RewardStep
 from holdfast.learners import codec
-from holdfast.learners.mdp import replan, snapshot
+from holdfast.learners.mdp import Plan, replan, snapshot
 from holdfast.store import learners
 from holdfast.store.audit import Actor
 from holdfast.store.database import Database
@@ -46,6 +46,18 @@ class Snapshot(OneByOne):
 
     def perform(self, live: LiveLearner, transaction: Transaction, now: int) -> tuple[int, object, object]:
         return live.id, live.mdp, snapshot(live.state)
+
+
+class Due(OneByOne):
+    """The errand that is due, from the thread of the learner, and the plan that it should make."""
+
+    learner = "home"
+
+    def perform(self, live: LiveLearner, transaction: Transaction, now: int) -> tuple[Errand | None, Plan]:
+        return _errand(live), replan(live.mdp, live.state)
+
+
+_errand = aside.errand
 
 
 def from_the_log_alone(database: Database) -> tuple[int, bytes, object]:
@@ -98,6 +110,21 @@ def test_a_plan_adopted_late_is_replayed_at_its_position(driver: SessionDriver, 
     assert from_the_log_alone(database) == (position, state, tally)
     if adopted:  # unless a plan of the learner's own was faster
         assert plan.episodes < 8
+
+
+def test_a_plan_is_made_from_what_was_known_when_it_was_due(
+    driver: SessionDriver, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is learned while it is made."""
+    monkeypatch.setattr(aside, "errand", lambda live: None)
+    driver.create()
+    for number in range(5):
+        driver.play(number)
+    errand, expected = driver.host.submit(Due()).result(10)
+    driver.play(5)
+    asked: list[Adopt] = []
+    errand(database, asked.append)
+    assert codec.encode(asked[0].plan) == codec.encode(expected)
 
 
 def test_a_plan_is_dropped_when_another_was_adopted_or_the_learner_is_another(driver: SessionDriver) -> None:

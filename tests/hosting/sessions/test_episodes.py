@@ -126,6 +126,16 @@ def test_a_repeated_step_gets_its_first_answer_and_another_content_is_a_conflict
     assert len(driver.log("step")) == 2
 
 
+def test_a_step_that_brought_a_reward_is_repeated_with_the_lot_that_was_drawn(database: Database, clock: Clock) -> None:
+    with playing(database, clock) as driver:
+        driver.create(exploration_floor=1.0)
+        for number in range(10):
+            driver.begin(f"e{number}")
+            driver.step(f"e{number}", 2)
+            first = driver.step(f"e{number}", 5, reward=0.1, step=2)
+            assert driver.step(f"e{number}", 5, reward=0.1, step=2).decision.chosen == first.decision.chosen
+
+
 def test_there_are_no_more_steps_than_the_episode_is_long(driver: SessionDriver) -> None:
     driver.begin("e")
     for state in range(3):
@@ -250,48 +260,6 @@ def test_nothing_is_learned_for_a_step_without_reward_and_a_late_one_is_kept(
     assert open_episodes(database) == 0
 
 
-def test_silence_is_learned_as_the_default_if_there_is_one(database: Database, clock: Clock) -> None:
-    with playing(database, clock) as driver:
-        driver.create(reward={"default": 0.25})
-        driver.begin("e")
-        driver.step("e", 0)
-        driver.step("e", 1)
-        clock.pass_s(WAIT_S + 1)
-        wait_until(lambda: bool(driver.log("learned")))
-        record = learned(driver)
-        assert (record.steps, record.rewards, record.defaulted) == ([1], [0.25], [1])
-
-
-def test_the_default_is_beside_what_was_told_and_no_more_than_is_left_of_the_episode(
-    database: Database, clock: Clock
-) -> None:
-    with playing(database, clock) as driver:
-        driver.create(reward={"default": 0.25})
-        driver.begin("e")
-        for state in range(3):
-            driver.step("e", state)
-        driver.tell("e", 1, 0.625)
-        clock.pass_s(WAIT_S + 1)
-        wait_until(lambda: bool(driver.log("learned")))
-        record = learned(driver)
-        assert (record.rewards, record.defaulted) == ([0.625, 0.25, 0.125], [2, 3])
-
-
-def test_a_late_reward_told_again_has_no_weight_though_its_step_was_learned_with_the_default(
-    database: Database, clock: Clock
-) -> None:
-    with playing(database, clock) as driver:
-        driver.create(reward={"default": 0.25})
-        driver.begin("e")
-        driver.step("e", 0)
-        driver.step("e", 1)
-        clock.pass_s(WAIT_S + 1)
-        assert driver.tell("e", 1, 0.5).outcome == "late"
-        again = driver.tell("e", 1, 0.5)
-        assert learned(driver).defaulted == [1]
-        assert (again.outcome, again.weight) == ("duplicate", None)
-
-
 def test_the_sweep_closes_what_nobody_asks_about(driver: SessionDriver, clock: Clock, database: Database) -> None:
     for number in range(45):
         driver.begin(f"e{number}")
@@ -359,36 +327,3 @@ def test_a_learner_of_one_kind_refuses_what_is_for_the_other(driver: SessionDriv
             plain.host.submit(Begin("plain", "e", True)).result(10)
     finally:
         plain.stop()
-
-
-@pytest.mark.parametrize("is_finished_first", [False, True])
-def test_where_steps_share_a_model_the_finish_tells_what_the_last_step_led_to(
-    database: Database, clock: Clock, is_finished_first: bool
-) -> None:
-    with playing(database, clock) as driver:
-        driver.create(stationary=True)
-        for episode, following in (("unknown", None), ("known", candidates(7))):
-            driver.begin(episode)
-            for state in range(3):
-                driver.step(episode, state)
-            if is_finished_first:
-                driver.finish(episode, following)
-            outcomes = [driver.tell(episode, step, 0.1).outcome for step in (1, 3, 2)]
-            assert outcomes == ["pending", "pending", "learned" if is_finished_first else "pending"]
-            assert driver.finish(episode, following).outcome == "learned"
-        records = [unpack(event.payload, LearnedRecord) for event in driver.log("learned")]
-        assert [record.steps for record in records] == [[1, 2], [1, 2, 3]]
-
-
-def test_where_steps_share_a_model_a_finish_after_the_time_out_is_too_late(database: Database, clock: Clock) -> None:
-    with playing(database, clock) as driver:
-        driver.create(stationary=True)
-        driver.begin("e")
-        for state in range(3):
-            driver.step("e", state)
-            driver.tell("e", state + 1, 0.1)
-        clock.pass_s(WAIT_S + 1)
-        wait_until(lambda: bool(driver.log("learned")))
-        assert learned(driver).steps == [1, 2]
-        with pytest.raises(Conflict):
-            driver.finish("e", candidates(7))
