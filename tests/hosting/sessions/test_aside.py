@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import text
 
-from holdfast.hosting.blueprint import draw_sessions
+from holdfast.hosting.blueprint import canonical, draw_sessions
 from holdfast.hosting.bring import Import
 from holdfast.hosting.live import Errand, LiveLearner
 from holdfast.hosting.look import Look
@@ -160,6 +160,37 @@ def test_a_horizon_that_is_reached_doubles_and_everything_is_folded_anew(
     assert from_the_log_alone(database) == (position, state, tally)
 
 
+def test_a_change_of_the_description_leaves_the_horizon_that_was_reached(
+    driver: SessionDriver, database: Database
+) -> None:
+    described = {"horizon": 8, "corruption": {"budget": "auto"}}
+    driver.create(**described)
+    for number in range(10):
+        driver.play(number)
+    driver.quiet()
+    alpha = driver.host.submit(Look("home")).result(10).numbers["alpha"]
+    with database.write() as connection:
+        changed = canonical(spec(**described, reward={"default": 0.1}))
+        connection.execute(text("UPDATE learners SET spec = :spec"), {"spec": changed})
+    driver.play(10)
+    assert driver.host.submit(Look("home")).result(10).numbers["alpha"] == alpha
+    position, state, tally = driver.quiet()
+    assert from_the_log_alone(database) == (position, state, tally)
+
+
+@pytest.mark.parametrize("change", ["mode = 'frozen'", "paused = true"])
+def test_nothing_is_planned_for_a_learner_that_is_frozen_or_paused(
+    driver: SessionDriver, database: Database, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    monkeypatch.setattr(aside, "errand", lambda live: None)
+    driver.create()
+    driver.play(0)
+    assert driver.host.submit(Due()).result(10)[0] is not None
+    with database.write() as connection:
+        connection.execute(text(f"UPDATE learners SET {change}"))
+    assert driver.host.submit(Due()).result(10)[0] is None
+
+
 def test_a_longer_horizon_takes_in_what_was_learned_meanwhile(
     driver: SessionDriver, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,6 +228,20 @@ def test_a_longer_horizon_that_lags_too_far_behind_is_asked_to_catch_up_first(
         driver.play(number)
     driver.quiet()
     assert [unpack(event.payload, HorizonRecord).horizon for event in driver.log("horizon")] == [16, 32]
+
+
+def test_no_request_waits_for_a_longer_horizon_that_lags_too_far_behind(
+    driver: SessionDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(aside, "errand", lambda live: None)
+    monkeypatch.setattr(aside, "CATCH_UP_MAX", 10)
+    driver.create(horizon=8)
+    for number in range(2):
+        driver.play(number)
+    learner_id, mdp, _ = driver.host.submit(Snapshot()).result(10)
+    behind = Extend("home", learner_id, mdp.horizon, 16, folding.nothing(mdp))
+    assert driver.host.submit(behind).result(10) == driver.peek()[0] > 10
+    assert driver.log("horizon") == []
 
 
 def test_two_hosts_agree_on_plans_and_horizons(database: Database, clock: Clock) -> None:
@@ -240,5 +285,6 @@ def test_a_state_can_be_brought_and_extended(driver: SessionDriver, database: Da
     driver.host.submit(Import("home", state, Actor("admin"))).result(10)
     wait_until(lambda: driver.host.submit(Look("home")).result(10).numbers["horizon"] == 16)
     assert driver.quiet()[0] >= 2
+    assert driver.host.submit(Look("home")).result(10).numbers["rounds"] == 12
     position, state, tally = driver.peek()
     assert from_the_log_alone(database) == (position, state, tally)

@@ -4,7 +4,8 @@ from typing import Any, NamedTuple
 
 from holdfast.hosting.sessions.records import FinishRecord, LearnedRecord, StepRecord, number_of, transitions, unpack
 from holdfast.learners import codec
-from holdfast.learners.mdp import Mdp, MdpState, Transition, refreshed
+from holdfast.learners.mdp import Mdp, MdpState, Transition
+from holdfast.learners.mdp import fold as refolded
 from holdfast.store.database import Connection
 from holdfast.store.log import CHUNK, Event, events_about, events_after
 
@@ -79,6 +80,5 @@ def fold_page(mdp: Mdp[Any], folded: Folded, events: Page, upto: int, with_plans
         if event.kind == "import":
             state = codec.restore(event.payload, mdp)
         elif event.kind == "learned" and (known := taught(event, said)):
-            state, _ = mdp.learn(state, known, donate=True)
-            state = refreshed(mdp, state, donate=True) if with_plans else state
+            state = refolded(mdp, state, [known]) if with_plans else mdp.learn(state, known, donate=True)[0]
     return Folded(state, position)

@@ -4,7 +4,7 @@ from holdfast.learners.mdp.catalogue import MdpSpec, build_mdp
 from holdfast.learners.mdp.earning import EpisodeRule
 from holdfast.learners.mdp.learner import Mdp, MdpState, Transition, snapshot
 from holdfast.learners.mdp.planning import Plan, adopt, is_due, refreshed, replan
-from holdfast.learners.mdp.refold import fold, is_outgrown, refold
+from holdfast.learners.mdp.refold import fold, is_outgrown
 
 __all__ = [
     "EpisodeRule",
@@ -18,7 +18,6 @@ __all__ = [
     "fold",
     "is_due",
     "is_outgrown",
-    "refold",
     "refreshed",
     "replan",
     "snapshot",
