@@ -16,7 +16,7 @@ from holdfast.learners.radius import Confidence
 from tests.learners.mdp.worlds import World, one_hot, session, wander, world
 from tests.oracles import AlgorithmTwo
 
-RIDGE, ALPHA, BETA = 0.3, 0.4, 0.7
+RIDGE, ALPHA, BETA = 0.3, 0.4, 0.15  # a larger β puts nearly every value at the cap, where nothing can differ
 
 
 def _mdp(place: World, **changes: Any) -> Mdp[Any]:
@@ -35,7 +35,7 @@ def _oracle(mdp: Mdp[Any]) -> AlgorithmTwo:
 def test_it_equals_a_transcription_of_algorithm_2(seed: int, stationary: bool) -> None:
     place = world(seed, states=4 + seed % 2, actions=3, length=2 + seed, dimension=4 + seed)
     mdp = _mdp(place, stationary=stationary)
-    oracle, state, rng = _oracle(mdp), mdp.init(), np.random.default_rng(seed)
+    oracle, state, rng, capped = _oracle(mdp), mdp.init(), np.random.default_rng(seed), []
     for t in range(25):
         episode = session(place, mdp, state, rng, 100 * t)
         state, infos = mdp.learn(state, episode, donate=True)
@@ -47,7 +47,9 @@ def test_it_equals_a_transcription_of_algorithm_2(seed: int, stationary: bool) -
         for h in range(1, mdp.length + 1):
             ours = [mdp.value(state, h, options) for options in place.options]
             np.testing.assert_allclose(ours, [oracle.value(h, o) for o in place.options], rtol=0.0, atol=1e-8)
+            capped += [value == mdp.cap(h) for value in ours]
     assert state.plans == 25
+    assert np.mean(capped) < 0.3
 
 
 @pytest.mark.parametrize("stationary", [False, True])
@@ -114,6 +116,26 @@ def test_the_fit_is_at_all_times_that_of_all_transitions_under_the_values_of_the
         for model in state.models:
             np.testing.assert_allclose(model.thetas, mdp.refitted(model).thetas, atol=1e-10)
     assert (growth < 1e6) == (state.plans > 1)
+
+
+@pytest.mark.parametrize("stationary", [False, True])
+def test_a_next_state_that_is_new_is_worth_what_the_step_after_makes_of_it_at_that_moment(stationary: bool) -> None:
+    place = world(11, states=12, length=3, dimension=4)
+    mdp = _mdp(place, stationary=stationary, growth=1e6)
+    state, arrived = mdp.init(), 0
+    for episode in wander(place, 30, 2):
+        for transition in episode:
+            model, _ = mdp.place(transition.step)
+            before, known = state, state.models[model].groups.size
+            state, _ = mdp.learn(state, [transition])
+            if state.models[model].groups.size == known:
+                continue
+            arrived += 1
+            assert transition.following is not None
+            steps = range(1, 4) if stationary else [transition.step]
+            worth = [mdp.value(before, h + 1, transition.following) if h < 3 else 0.0 for h in steps]
+            np.testing.assert_allclose(state.models[model].groups.values[known], worth, atol=1e-12)
+    assert arrived > 5
 
 
 def test_a_linear_kernel_is_the_linear_class() -> None:

@@ -14,7 +14,7 @@ from tests.oracles import AlgorithmTwo
 
 
 def _mdp(place: World, **changes: Any) -> Mdp[Any]:
-    settings = {"length": place.length, "alpha": 0.4, "beta": 0.7, "step_max": 1.0 / place.length, **changes}
+    settings = {"length": place.length, "alpha": 0.4, "beta": 0.15, "step_max": 1.0 / place.length, **changes}
     return Mdp(Linear(place.options[0].shape[1], ridge=0.3), **settings)
 
 
@@ -111,6 +111,29 @@ def test_a_full_table_of_cells_values_what_is_new_once() -> None:
     assert groups.merges == 0
     for model in state.models:
         np.testing.assert_allclose(model.thetas, mdp.refitted(model).thetas, atol=1e-9)
+
+
+@pytest.mark.parametrize(("episodes", "scale"), [(2, "what it was"), (400, "parameters")])
+def test_a_plan_is_due_when_a_complexity_grew_by_a_share_of_its_parameters_or_of_what_it_was(
+    episodes: int, scale: str
+) -> None:
+    place = world(3, length=1, dimension=5)
+    mdp = _mdp(place, growth=0.25, alpha=9.0)
+    state = _learned(mdp, mdp.init(), list(wander(place, episodes, 1)))
+    [model] = state.models
+    complexity = mdp.function.log_complexity(model.function)
+    threshold = complexity - 0.25 * 5 if scale == "parameters" else complexity / 1.25
+    for planned, due in ((threshold - 1e-6, True), (threshold + 1e-6, False)):
+        assert is_due(mdp, state._replace(models=(model._replace(planned=planned),))) == due
+
+
+def test_the_next_plan_is_counted_from_when_the_last_was_made_not_from_when_it_was_adopted() -> None:
+    place = world(2, states=12, length=3)
+    mdp, episodes = _mdp(place), list(wander(place, 12, 1))
+    at_p = _learned(mdp, mdp.init(), episodes[:2])
+    after = adopt(mdp, _learned(mdp, at_p, episodes[2:]), replan(mdp, at_p))
+    made = [mdp.function.log_complexity(model.function) for model in at_p.models]
+    assert [model.planned for model in after.models] == made
 
 
 def test_plans_are_rare_and_values_close_to_those_of_planning_every_time() -> None:
