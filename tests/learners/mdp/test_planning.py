@@ -102,6 +102,19 @@ def test_a_plan_made_before_the_table_was_renumbered_is_dropped_and_another_is_d
         np.testing.assert_allclose(model.thetas, mdp.refitted(model).thetas, atol=1e-9)
 
 
+def test_the_fit_follows_when_next_states_of_different_values_become_one() -> None:
+    place = world(3, states=60, actions=1, length=2, dimension=2)
+    mdp, episodes = _mdp(place, numbers_max=2 * 7 * 25), list(wander(place, 120, 1))
+    state, joined = mdp.init(), 0
+    for episode in episodes:
+        before = state.models[0].groups
+        state, _ = mdp.learn(state, episode)
+        joined += state.models[0].groups.size < before.size
+        for model in state.models:
+            np.testing.assert_allclose(model.thetas, mdp.refitted(model).thetas, atol=1e-9)
+    assert joined > 0
+
+
 def test_a_full_table_of_cells_values_what_is_new_once() -> None:
     place = world(3, states=30, actions=1, length=2, dimension=3)
     mdp = _mdp(place, numbers_max=2 * 9 * 6, divisible=False)
