@@ -44,11 +44,15 @@ def test_states_that_round_alike_are_one() -> None:
     assert tables.find(groups, np.array([[0.6, 0.0]])) == -1
 
 
-def test_rows_of_one_state_are_not_those_of_several() -> None:
-    """Two candidates in a row of four numbers, or four in rows of two, are different states."""
-    flat = np.array([[0.1, 0.2], [0.3, 0.4]])
-    groups = _filled([flat])
-    assert tables.find(groups, flat[:1]) == -1
+@pytest.mark.parametrize("width", [0.0, 0.1])
+def test_zero_is_zero_with_either_sign(width: float) -> None:
+    groups = _filled([np.array([[0.5, 0.0]])], width)
+    assert tables.find(groups, np.array([[0.5, -0.0]])) == 0
+
+
+def test_a_state_is_not_the_one_with_only_some_of_its_candidates() -> None:
+    both = np.array([[0.1, 0.2], [0.3, 0.4]])
+    assert tables.find(_filled([both]), both[:1]) == -1
 
 
 def test_the_best_candidate_of_each_state() -> None:
@@ -71,12 +75,12 @@ def test_a_table_never_holds_more_than_it_may_and_loses_no_transition(numbers_ma
 
 
 def test_merged_states_keep_the_place_and_the_value_of_the_oldest() -> None:
-    near, far = np.array([[0.2, 0.2]]), np.array([[-0.4, 0.1]])
-    limits = Limits(numbers_max=2 * 9)
-    groups = _filled([near, far, near + 1e-6], limits=limits)
-    assert groups.size == 2
-    assert groups.values[:2, 0].tolist() == [0.0, 1.0]
-    assert groups.brackets[:2, 0].tolist() == [1.0 + 3.0, 2.0]
+    near, far, new = np.array([[0.2, 0.2]]), np.array([[-0.4, 0.1]]), np.array([[0.0, -0.3]])
+    limits = Limits(numbers_max=3 * 9)
+    groups = _filled([near, far, near + 1e-6, new, far + 1e-6], limits=limits)
+    assert groups.merges > 0
+    assert groups.values[: groups.size, 0].tolist() == [0.0, 1.0, 3.0]
+    assert groups.brackets[: groups.size, 0].tolist() == [1.0 + 3.0, 2.0 + 5.0, 4.0]
 
 
 def test_cells_are_never_rounded() -> None:
