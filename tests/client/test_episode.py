@@ -56,7 +56,7 @@ def test_it_can_be_finished_by_hand_with_its_last_state(client: Client, shop: Se
     with client.episode("shop", "by-hand") as episode:
         episode.step([0.1, 0.2], ACTIONS)
         episode.reward(1.0)
-        assert episode.finish([0.9, 0.9]).extra["steps"] == 1
+        assert episode.finish([0.9, 0.9]).steps == 1
     assert told(shop, "by-hand")["learned"] is not None
 
 
