@@ -29,7 +29,7 @@ from holdfast.store.migrate import migrate
 # Both together: a stop takes less than ten seconds, whatever hangs.
 DRAIN_WITHIN_S = 3  # for the requests that are being answered
 SAVE_WITHIN_S = 4.0  # for the writer; what it cannot save then is in the log
-GARBAGE_LOOK_EVERY = 20_000  # new containers
+GARBAGE_LOOK_EVERY = 10_000  # new containers
 
 log = structlog.get_logger("holdfast")
 

@@ -115,6 +115,14 @@ def test_an_id_of_the_services_own_and_one_with_a_slash(server: Server) -> None:
     assert server.http.get(f"{HOME}/episodes/a%2Fb%20c").json()["episode_id"] == "a/b c"
 
 
+def test_whoever_has_nothing_to_say_may_send_nothing(server: Server) -> None:
+    begun = server.http.post(f"{HOME}/episodes")
+    assert begun.status_code == 201
+    step(server, begun.json()["episode_id"], 0)
+    finished = server.http.post(f"{HOME}/episodes/{begun.json()['episode_id']}/finish")
+    assert (finished.status_code, finished.json()["steps"]) == (200, 1)
+
+
 def test_finishing_early(server: Server) -> None:
     begin(server, "e1")
     step(server, "e1", 0)

@@ -29,6 +29,7 @@ from holdfast.hosting.sessions.step import StepAnswered
 from holdfast.store.audit import Actor
 
 SCOPE_MAX = 512
+NOTHING_SAID = b"{}"  # by an empty body
 NEVER_ASKED = b""  # an id of our own: no caller can have asked for it before
 
 _one_decision = msgspec.json.Decoder(DecisionBody)
@@ -121,7 +122,7 @@ async def read(call: Call, decoder: "msgspec.json.Decoder[T]") -> tuple[T, bytes
     """The body; and its digest, by which an Idempotency-Key knows it again."""
     raw = await read_body(call.headers, call.receive)
     digest = hashlib.sha256(raw).digest() if b"idempotency-key" in call.headers else b""
-    return decode(decoder, raw), digest
+    return decode(decoder, raw or NOTHING_SAID), digest
 
 
 async def committed(

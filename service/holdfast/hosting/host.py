@@ -34,6 +34,7 @@ from holdfast.store.log import Transaction, overdue
 QUEUE_MAX = 4_096
 BATCH_MAX = 512
 SNAPSHOT_EVERY = 10_000  # events
+PACE_S = 0.002  # from one transaction to the next, while callers come together
 SWEEP_EVERY_S = 0.5
 SWEEP_FOR_S = 0.05  # while requests wait
 SWEEP_LEARNERS_MAX = 100
@@ -115,7 +116,10 @@ class Host:
                 batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), BATCH_MAX))]
                 done = self._stopping and not batch
             if batch:
+                started = time.monotonic()
                 self._serve(batch)
+                if len(batch) > 1:  # then more will come: the event loop can read them in peace, for one commit
+                    time.sleep(max(0.0, started + PACE_S - time.monotonic()))
             if time.monotonic() >= next_sweep and not done:
                 there_is_more = self._sweep()
                 next_sweep = time.monotonic() + (0.0 if there_is_more else SWEEP_EVERY_S)
