@@ -42,8 +42,9 @@ class Replayed:
             said.append(f"where both agree: {np.mean(self.agreed):.4f} each")
         if self.has_probabilities and self.agreed:
             weighted = np.array(self.agreed) * np.array(self.inverse)
-            error = float(np.sqrt((weighted**2).sum() / self.rows - (weighted.sum() / self.rows) ** 2) / self.rows**0.5)
-            said.append(f"by inverse propensity: {weighted.sum() / self.rows:.4f} ± {error:.4f}")
+            mean = weighted.sum() / self.rows
+            variance = max(0.0, (weighted**2).sum() / self.rows - mean**2)  # rounding can leave it below 0
+            said.append(f"by inverse propensity: {mean:.4f} ± {(variance / self.rows) ** 0.5:.4f}")
             said.append(f"self-normalised: {weighted.sum() / np.sum(self.inverse):.4f}")
         return said + [f"VIOLATION {kind}: {what}" for kind, what in self.violations]
 
