@@ -160,7 +160,7 @@ class _Worker:
         self.world, self.rounds = world, [world.round(t) for t in range(PREPARED)]
         self.prepared = [{"actions": r.actions(), "context": r.context, "ranking": "chosen"} for r in self.rounds]
         self.adversary: Adversary = self.scenario.adversary(self.seed, PREPARED)
-        self.post = Post(self.scenario.traffic, self.seed)
+        self.post: Post[Claim] = Post(self.scenario.traffic, self.seed)
         self.settings = self.scenario.settings(world, self.seed) | dict(load.settings)
         self.auditor = Auditor(self.settings["corruption"].get("budget") != 0)
         self.rng = np.random.default_rng((self.seed, 21))

@@ -15,7 +15,7 @@ import numpy as np
 
 from holdfast_client import Claim, Client, Decision, Question
 from holdfast_client.simulator.auditor import Auditor, Violation
-from holdfast_client.simulator.run import PATIENCE_S, PATIENT
+from holdfast_client.simulator.run import connected, is_insured, lent
 from holdfast_client.simulator.traces import Row
 
 SOURCE = "replay"
@@ -60,21 +60,18 @@ def features_of(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def replay(url: str, rows: Sequence[Row], settings: Mapping[str, Any], batch: int) -> Replayed:
-    """In the order of the file; the learner is deleted at the end unless something was wrong with it."""
+    """In the order of the file, with a learner of its own."""
     values = [row.value for row in rows]
     span = {"min": min(0.0, *values), "max": max(1.0, *values), "wait_s": 86_400, "default": None}
     described: dict[str, Any] = {"features": features_of(rows), "reward": span} | dict(settings)
-    learner, auditor = f"replay-{uuid.uuid4().hex[:12]}", Auditor(described.get("corruption", {}).get("budget") != 0)
+    learner, auditor = f"replay-{uuid.uuid4().hex[:12]}", Auditor(is_insured(described))
     replayed = Replayed(len(rows), float(np.mean(values)))
     replayed.has_probabilities = all(row.probability for row in rows)
-    with Client(url, timeout=PATIENCE_S, decision_timeout=PATIENCE_S, retries=PATIENT) as client:
-        client.create_learner(learner, **described)
+    with connected(url) as client, lent(client, learner, described, auditor.violations):
         for start in range(0, len(rows), batch):
             _some(client, learner, auditor, rows[start : start + batch], start, replayed)
         auditor.settle(client.log(learner))
         replayed.violations = auditor.violations
-        if not auditor.violations:
-            client.delete_learner(learner)
     return replayed
 
 
