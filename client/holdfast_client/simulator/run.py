@@ -23,6 +23,7 @@ from holdfast_client.simulator.sessions import SessionRun, SessionScenario
 from holdfast_client.simulator.traffic import Post
 
 BATCH = 20
+REWARDS_MAX = 1_000  # in one call
 PATIENCE_S = 60.0
 CLEAR_WITHIN_S = 5.0
 PATIENT = Retries(most=100, first_pause_s=0.02, pause_s_max=0.5)
@@ -185,8 +186,8 @@ class _Run:
         return {"decision_id": decision.decision_id, "value": value, "source": source}
 
     def reward(self, claims: list[Claim]) -> None:
-        for start in range(0, len(claims), 1_000):
-            some = claims[start : start + 1_000]
+        for start in range(0, len(claims), REWARDS_MAX):
+            some = claims[start : start + REWARDS_MAX]
             self.auditor.claim(some)
             with self.timed():
                 results = self.client.reward_many(self.learner, some)
