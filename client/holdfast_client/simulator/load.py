@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from multiprocessing.pool import Pool
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -122,7 +123,7 @@ def put_on(url: str, load: Load, pid: int | None = None, progress: Progress = la
     """The whole load, from `workers` processes; what is broken off leaves no learner behind."""
     jobs = jobs_of(url, load)
     try:
-        with multiprocessing.get_context("spawn").Pool(load.workers, _leave_interrupts_to_us) as pool:
+        with _pool(load.workers) as pool:
             pending = pool.starmap_async(_work, jobs, chunksize=1)
             samples = list(_sampled(pending, pid, progress))
             measured = Measured(load, pending.get(), samples)
@@ -134,9 +135,13 @@ def put_on(url: str, load: Load, pid: int | None = None, progress: Progress = la
     return measured
 
 
-def _leave_interrupts_to_us() -> None:
-    """Ctrl-C reaches every process of a terminal; the workers are stopped by the one that started them."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _pool(workers: int) -> Pool:
+    """Processes that are deaf to Ctrl-C, which reaches all of a terminal: who started them stops them."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        return multiprocessing.get_context("spawn").Pool(workers)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _clear(url: str, names: list[str]) -> None:
