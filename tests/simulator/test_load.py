@@ -4,15 +4,18 @@ import io
 import signal
 import threading
 import time
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 
+import httpx
 import numpy as np
 import pytest
 
 from holdfast_client.simulator import load_report
 from holdfast_client.simulator.auditor import Violation
 from holdfast_client.simulator.load import Measured, NoAnswerAtAll, jobs_of, put_on
+from holdfast_client.simulator.network import REMEMBERED, Fault, Weather
 from holdfast_client.simulator.processes import Busy, Usage
 from holdfast_client.simulator.soak import Soaked
 from holdfast_client.simulator.traffic import ARRIVALS, Post, Traffic, schedule
@@ -147,6 +150,27 @@ def test_the_ticker_tells_what_the_service_uses() -> None:
     for seconds in (10.0, 20.0):
         ticker(seconds, Usage(seconds, 0.5 * seconds, 0.0, 100.0))
     assert out.getvalue().splitlines()[-1] == "20 s of about 60  service 50% of a core (50% wanted), 100 MiB"
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("seconds", "end"), [(20.0, "\n"), (0.1, "")])
+def test_what_follows_a_ticker_on_a_terminal_begins_a_new_line(seconds: float, end: str) -> None:
+    out = _Terminal()
+    with closing(load_report.Ticker(Load("clicks-farm", 60.0), out)) as ticker:
+        ticker(seconds, None)
+    assert out.getvalue()[-1:] == end
+
+
+def test_a_network_remembers_only_its_last_requests() -> None:
+    weather = Weather()
+    for number in range(1_000):
+        weather.next(httpx.Request("GET", f"http://holdfast.example/{number}"))
+    assert weather.seen[Fault.NONE] == 1_000
+    assert [len(weather.requests), weather.requests[-1].url.path] == [REMEMBERED, "/999"]
 
 
 @pytest.mark.parametrize("arrivals", ARRIVALS)

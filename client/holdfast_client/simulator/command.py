@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -194,8 +195,8 @@ def run_load(arguments: argparse.Namespace) -> int:
         arguments.scenario.id, arguments.duration, arguments.rate, arguments.workers, batch, arguments.seed,
         arguments.arrivals, settings=arguments.settings,
     )  # fmt: skip
-    with at(arguments.url) as service:
-        measured = put_on(service.url, load, service.pid, load_report.Ticker(load))
+    with at(arguments.url) as service, closing(load_report.Ticker(load)) as ticker:
+        measured = put_on(service.url, load, service.pid, ticker)
     say(*load_report.lines(measured))
     if arguments.report is not None:
         say(f"\nThe pictures: {load_report.write(arguments.report, measured)}")

@@ -35,6 +35,11 @@ class Ticker:
         self.out.write(f"\r{said}\x1b[K" if self.out.isatty() else f"{said}\n")
         self.out.flush()
 
+    def close(self) -> None:
+        """What is said next begins a line of its own."""
+        if self.out.isatty() and self._last[0]:
+            self.out.write("\n")
+
 
 def rows(measured: Measured) -> report.Rows:
     load, latencies = measured.load, measured.latencies_ms()

@@ -1,5 +1,6 @@
 """A soak: half of what the service can do, for a long time, with late, lost, repeated rewards and a bad network."""
 
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,4 +65,5 @@ def soak(service: Service, duration_s: float, workers: int, batch: int, seed: in
     most = Load(SCENARIO, min(CAPACITY_S, duration_s), None, workers, batch, seed, dropped=0.0)
     capacity = put_on(service.url, most, service.pid).rate
     held = Load(SCENARIO, duration_s, SHARE * capacity, workers, batch, seed + 1, "poisson", DROPPED)
-    return Soaked(capacity, put_on(service.url, held, service.pid, Ticker(held)))
+    with closing(Ticker(held)) as ticker:
+        return Soaked(capacity, put_on(service.url, held, service.pid, ticker))
