@@ -1,5 +1,6 @@
 """Load tells the truth about latency and about who was slow. How fast anything is, is not asserted here."""
 
+import asyncio
 import io
 import signal
 import threading
@@ -12,14 +13,15 @@ import httpx
 import numpy as np
 import pytest
 
-from holdfast_client.simulator import load_report
+from holdfast_client.simulator import load_report, workers
 from holdfast_client.simulator.auditor import Violation
 from holdfast_client.simulator.load import Measured, NoAnswerAtAll, jobs_of, put_on
 from holdfast_client.simulator.network import REMEMBERED, Fault, Weather
 from holdfast_client.simulator.processes import Busy, Usage
+from holdfast_client.simulator.scenarios import SCENARIOS
 from holdfast_client.simulator.soak import Soaked
 from holdfast_client.simulator.traffic import ARRIVALS, Post, Traffic, schedule
-from holdfast_client.simulator.workers import Load, Told
+from holdfast_client.simulator.workers import DecisionWorker, Load, Told
 from tests.acceptance.server import Server, serving
 from tests.databases import fresh_url
 
@@ -69,6 +71,13 @@ def test_quantiles_are_those_of_all_calls() -> None:
     assert load_report.facts(measured)["latency_ms"] == pytest.approx(expected)
     [header, row] = load_report.rows(measured)
     assert [row[header.index(f"{name} ms")] for name in expected] == ["500.0", "900.0", "990.0", "999.0"]
+
+
+def test_calls_that_failed_are_told_with_the_first_reason() -> None:
+    measured = _measured(0.5, 0.2)
+    assert not any("failed" in line for line in load_report.lines(measured)[1:])
+    measured.told[0].failures, measured.told[0].problem = 3, "503 recovering"
+    assert "3 calls failed, the first with: 503 recovering" in load_report.lines(measured)
 
 
 def test_every_worker_has_a_learner_and_a_seed_of_its_own_also_next_to_other_seeds() -> None:
@@ -123,15 +132,17 @@ def test_a_load_is_delivered_audited_and_reported(live_server: Server, tmp_path:
     assert "p99.9 ms" in load_report.lines(measured)[0]
 
 
-def test_a_stall_is_charged_for_every_call_that_was_due_in_it(tmp_path: Path) -> None:
-    """A caller that waited for its answer before it asked again would have felt it once."""
+def test_a_stall_is_charged_for_every_call_that_was_due_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also for those that could not be sent: with room for one at a time, only one feels it from its sending."""
+    monkeypatch.setattr(workers, "IN_FLIGHT_MAX", 1)
+    load, scenario = Load("catalogue-clean", 4.0, rate=20.0), SCENARIOS["catalogue-clean"]
     with serving(fresh_url("sqlite", tmp_path)) as server:
         stall = threading.Thread(target=_stall, args=(server,))
         stall.start()
-        measured = put_on(str(server.http.base_url), Load("catalogue-clean", 4.0, rate=20.0))
+        told = asyncio.run(DecisionWorker(str(server.http.base_url), load, scenario, "load", seed=0).finish())
         stall.join()
-    assert (measured.latencies_ms() > 250.0).sum() >= 8
-    assert measured.violations == []
+    assert sum(latency > 0.25 for latency in told.latencies_s) >= 8
+    assert told.violations == []
 
 
 def _stall(server: Server) -> None:

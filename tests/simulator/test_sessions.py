@@ -1,6 +1,7 @@
 """Sessions against a live service, with an auditor of their own that catches what is wrong."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +13,9 @@ from holdfast_client.simulator.run import Account, Plan, run
 from holdfast_client.simulator.saboteurs import Happened, Thief
 from holdfast_client.simulator.session_auditor import SessionAuditor
 from holdfast_client.simulator.sessions import SESSIONS, SessionRun
-from tests.acceptance.server import Server
+from tests.acceptance.server import Server, serving
+from tests.databases import fresh_url
+from tests.simulator.mutants import SESSION_MUTANTS
 
 ROUNDS, FEWER = 500, 100
 STEP = Step(1, Chosen("a", 0), 2)
@@ -38,6 +41,14 @@ def test_every_session_scenario_runs_within_its_budget_without_a_violation_and_a
     else:
         assert 0 < len(account.weights) < account.counts["rewards"]
         assert account.counts["duplicates"] > 0
+
+
+@pytest.mark.parametrize("mutant", SESSION_MUTANTS)
+def test_a_broken_service_is_caught(mutant: str, tmp_path: Path) -> None:
+    prelude = f"from tests.simulator import mutants; mutants.{mutant}()"
+    with serving(fresh_url("sqlite", tmp_path), prelude=prelude) as server:
+        account = _run(server, "swim-decoy", 80)
+    assert SESSION_MUTANTS[mutant] & {violation.kind for violation in account.violations}
 
 
 def test_what_happens_in_a_session_is_drawn_from_the_seed() -> None:

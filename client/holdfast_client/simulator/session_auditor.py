@@ -1,6 +1,7 @@
 """The auditor of sessions: what the callers were told of episodes, steps and rewards against what the service keeps.
 
-1. Acknowledged means in the log, where and as it was told; nothing is there twice, or that nobody sent, and no gap.
+1. Acknowledged means in the log, at once for anyone who asks, where and as it was told; nothing is there twice, or that
+   nobody sent, and no gap.
 2. An episode is learned once, when no step and no reward is still to come: until then a reward is `pending`, the one
    that completes it is `learned`, and one that comes again a `duplicate`.
 3. The weights of its steps are in (0, 1], and 1 without insurance.
@@ -75,6 +76,11 @@ class SessionAuditor:
     def _check_outcome(self, what: str, said: object, expected: str) -> None:
         if said != expected:
             self._accuse("wrong outcome", f"{what}: {said} instead of {expected}")
+
+    def look_up(self, position: int | None, found: LogEvent | None) -> None:
+        """What stands at a place of the log that was acknowledged just now."""
+        if found is None or found.position != position:
+            self._accuse("not durable", f"position {position} was acknowledged and is not there")
 
     def settle(self, events: Iterable[LogEvent]) -> None:
         """The whole log, from its first event."""

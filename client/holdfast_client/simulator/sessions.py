@@ -119,6 +119,8 @@ class SessionRun:
         step: Step = episode.step(*question(self.problem, x))
         self.latencies_s.append(time.perf_counter() - started)
         self.auditor.stepped(episode.episode_id, h, step)
+        if h == 1:
+            self._look_up(step.position)
         action = int(step.action.id)
         honest = Happened(h, x, action, *self.problem.step(self.rng, x, action))
         told = self.saboteur.tell(honest, number) or honest
@@ -127,6 +129,11 @@ class SessionRun:
         self.regret.append(before + self.problem.regret(h, x, action))
         self.spent.append(self.saboteur.account.spent)
         return told.following
+
+    def _look_up(self, position: int | None) -> None:
+        """Ask for what was just acknowledged."""
+        found = next(self.client.log(self.learner, after=(position or 1) - 1, page_size=1), None)
+        self.auditor.look_up(position, found)
 
     def _tell(self, episode: Episode, rewards: list[Reward]) -> None:
         for step, value in rewards:
