@@ -25,6 +25,7 @@ from holdfast_client.errors import (
     Unavailable,
     UndeliveredRewards,
     UnexpectedAnswer,
+    Unsendable,
 )
 from holdfast_client.models import (
     Chosen,
@@ -100,6 +101,7 @@ __all__ = [
     "Unavailable",
     "UndeliveredRewards",
     "UnexpectedAnswer",
+    "Unsendable",
     "Weights",
     "__version__",
 ]

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
@@ -34,8 +35,10 @@ from holdfast_client.models import (
     read,
 )
 from holdfast_client.retries import may_pass
+from holdfast_client.settings import KEY_VARIABLE
 
 T = TypeVar("T")
+NO_KEY = f"no key was given: set {KEY_VARIABLE}, or say api_key="
 _PROBLEM_MEMBERS = ("type", "title", "status", "detail", "errors")
 _OUR_FAULT = (httpx.LocalProtocolError, httpx.UnsupportedProtocol)
 _NOTHING_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
@@ -172,6 +175,8 @@ def check(response: httpx.Response, accepted: Sequence[int] = ()) -> None:
     if response.status_code < 400:
         raise UnexpectedAnswer("the server redirects; is the address right?", response.status_code, request_id)
     problem = _problem(_document(response), response.status_code)
+    if response.status_code == HTTPStatus.UNAUTHORIZED and "Authorization" not in response.request.headers:
+        problem = replace(problem, detail=f"{problem.detail}; {NO_KEY}")
     raise refusal(response.status_code)(problem, request_id, _retry_after_s(response))
 
 

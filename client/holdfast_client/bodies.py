@@ -1,10 +1,12 @@
 """What a caller hands over, and how it is written into a request: types, ids and JSON, no I/O."""
 
 import json
+import math
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypedDict
 
+from holdfast_client.errors import Unsendable
 from holdfast_client.models import FALLBACK_PREFIX, Decision
 
 
@@ -77,7 +79,12 @@ def encode(body: object) -> bytes:
     >>> encode({"context": [0.5]})
     b'{"context":[0.5]}'
     """
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_as_list).encode()
+    try:
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_as_list).encode()
+    except ValueError as problem:
+        where = next(_not_finite(body, ""), None)
+        said = str(problem) if where is None else f"{where}, and JSON has finite numbers only"
+        raise Unsendable(f"the request cannot be written as JSON: {said}") from problem
 
 
 def new_id() -> str:
@@ -140,6 +147,24 @@ def _named(decision_id: str | None) -> str:
     if decision_id is not None and decision_id.startswith(FALLBACK_PREFIX):
         raise ValueError(f"a decision_id cannot begin with {FALLBACK_PREFIX!r}")
     return decision_id or new_id()
+
+
+def _not_finite(body: Any, pointer: str) -> Iterator[str]:
+    """Where a number is that JSON does not have.
+
+    >>> next(_not_finite({"context": [0.5, float("nan")]}, ""))
+    '/context/1 is nan'
+    """
+    if hasattr(body, "tolist"):
+        body = body.tolist()
+    if isinstance(body, float) and not math.isfinite(body):
+        yield f"{pointer} is {body}"
+    elif isinstance(body, Mapping):
+        for name, inner in body.items():
+            yield from _not_finite(inner, f"{pointer}/{name}")
+    elif isinstance(body, list | tuple):
+        for place, inner in enumerate(body):
+            yield from _not_finite(inner, f"{pointer}/{place}")
 
 
 def _as_list(value: Any) -> Any:

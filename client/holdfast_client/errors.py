@@ -2,6 +2,7 @@
 
 HoldfastError                 with `request_id`, the name of the request in the server's log, if there was an answer
 ├── ConfigurationError        no usable address or key; nothing was sent
+├── Unsendable                a body that JSON has no words for, such as NaN; nothing was sent
 ├── NoAnswer                  nobody answered: refused, reset, unreachable
 │   └── TimedOut              nobody answered in time
 ├── UnexpectedAnswer          an answer that is not Holdfast's: a proxy's page, a document without its fields
@@ -53,6 +54,10 @@ class HoldfastError(Exception):
 
 class ConfigurationError(HoldfastError):
     """The client cannot be used as it was set up."""
+
+
+class Unsendable(HoldfastError, ValueError):
+    """The body cannot be written as JSON; it says where."""
 
 
 class NoAnswer(HoldfastError):

@@ -27,6 +27,14 @@ def test_fields_that_this_version_does_not_know_are_kept() -> None:
     assert made.ranking[0].extra == {"variance": 0.1}
 
 
+@pytest.mark.parametrize(("headers", "is_told"), [({}, True), ({"Authorization": "Bearer x"}, False)])
+def test_who_is_refused_without_a_key_is_told_where_one_goes(headers: dict[str, str], is_told: bool) -> None:
+    request = httpx.Request("GET", "http://holdfast.example", headers=headers)
+    error = _error(httpx.Response(401, json={"type": "unauthorised", "detail": "send a key"}, request=request))
+    assert error.detail.startswith("send a key")
+    assert ("HOLDFAST_API_KEY" in str(error)) == is_told
+
+
 def test_a_field_of_our_own_is_never_the_servers_to_fill() -> None:
     made = decision(httpx.Response(201, json=DECISION | {"fallback": True, "extra": 1}))
     assert not made.fallback

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from holdfast_client import wire
+from holdfast_client import Unsendable, wire
 from holdfast_client.bodies import Claim, Observation, claim, encode, listed, question, questions
 
 CLAIM: Claim = {"decision_id": "d", "value": 1.0}
@@ -81,10 +81,15 @@ def test_a_retraction_is_of_a_source_or_of_decisions(arguments: Any) -> None:
     assert wire.retract("home", None, ["d1"]).content == b'{"decision_ids":["d1"]}'
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_numbers_that_json_does_not_have_are_refused_here(value: float) -> None:
-    with pytest.raises(ValueError, match="JSON"):
-        encode({"value": value})
+@pytest.mark.parametrize(("value", "name"), [(float("nan"), "nan"), (float("-inf"), "-inf")])
+def test_a_number_that_json_does_not_have_is_refused_here_with_its_place(value: float, name: str) -> None:
+    with pytest.raises(Unsendable, match=rf"JSON: /actions/1/features/0 is {name}, and"):
+        encode({"actions": [{"id": "a"}, {"id": "b", "features": [value]}]})
+
+
+def test_a_text_that_is_no_unicode_is_refused_here() -> None:
+    with pytest.raises(Unsendable, match="surrogates"):
+        encode({"context": "\ud800"})
 
 
 def test_what_is_no_json_is_refused_with_its_type() -> None:

@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any
 
 from holdfast.hosting import learn
+from holdfast.hosting.sessions import reward
 from holdfast.store.log import Event, Transaction
 from tests.chaos import mutants
 
@@ -19,6 +20,23 @@ MUTANTS = {
     "early_ack": {"not durable"},
     "forget_source": {"altered"},
 }
+
+
+SESSION_MUTANTS = {"lose_step_reward": {"lost"}, "early_ack": {"not durable"}}
+ONE_STEP_IN = 50
+
+
+def lose_step_reward() -> None:
+    """One reward of a step in fifty is acknowledged, and not written down."""
+    numbers, log = count(1), reward.log_reward
+
+    def forgetful(live: Any, transaction: Transaction, *rest: Any) -> int:
+        if next(numbers) % ONE_STEP_IN:
+            return log(live, transaction, *rest)
+        live.position += 1
+        return live.position
+
+    reward.log_reward = forgetful
 
 
 def lose_one() -> None:

@@ -2,13 +2,23 @@
 
 import json
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from holdfast_client.simulator import command
+from holdfast_client.simulator.auditor import Violation
+from holdfast_client.simulator.load import Measured
+from holdfast_client.simulator.replay import Replayed
+from holdfast_client.simulator.run import Account, Plan
+from holdfast_client.simulator.scenarios import SCENARIOS
+from holdfast_client.simulator.settings import environment_of_own_service
+from holdfast_client.simulator.soak import Soaked
+from holdfast_client.simulator.workers import Load, Told
 from tests.acceptance.server import Server
 
 
@@ -54,12 +64,54 @@ def test_the_demo_starts_its_own_service_and_its_exit_code_is_its_verdict(tmp_pa
     assert (tmp_path / "regret.svg").exists()
 
 
+def test_whatever_the_auditor_found_is_exit_code_1(
+    live_server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The service is sound; what was found is put there."""
+    lost = [Violation("lost", "reward of d-1")]
+    account = Account(Plan(SCENARIOS["cold-item"], 1), [0.5], [0.0], violations=lost)
+    measured = Measured(Load("cold-item", 1.0), [Told([0.0], [0.1], 1, 1, seconds=1.0, violations=lost)])
+    monkeypatch.setattr(command, "run", lambda *rest: account)
+    monkeypatch.setattr(command, "put_on", lambda *rest: measured)
+    monkeypatch.setattr(command.soaking, "soak", lambda *rest: Soaked(1.0, measured))
+    monkeypatch.setattr(command.replay, "replay", lambda *rest: Replayed(1, 0.0, violations=lost))
+    past, url = tmp_path / "log.csv", ["--url", str(live_server.http.base_url)]
+    past.write_text("action,reward\na,1\n", encoding="utf-8")
+    load = ["run", "cold-item", "--duration", "1"]
+    for words in (["run", "cold-item"], ["compare", "cold-item"], load, ["soak"], ["replay", str(past)]):
+        assert command.main([*words, *url]) == 1
+
+
+def test_a_simulator_that_is_told_to_go_takes_its_service_with_it() -> None:
+    line = [sys.executable, "-m", "holdfast_client.cli", "simulate", "run", "catalogue-clean", "--rounds", "1000000"]
+    with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        while not (service := children.read_text().split()):
+            time.sleep(0.05)
+        process.terminate()
+        assert process.wait(60) == 128 + signal.SIGTERM
+    assert not Path(f"/proc/{service[0]}").exists()
+
+
+def test_its_own_service_is_not_set_up_like_the_one_of_this_shell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOLDFAST_HOST", "0.0.0.0")
+    monkeypatch.setenv("HOLDFAST_RATE_LIMIT", "1")
+    environment = environment_of_own_service()
+    assert {name: environment[name] for name in environment if name.startswith("HOLDFAST_")} == {"HOLDFAST_AUTH": "off"}
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["run", "nothing"], "no such scenario"),
         (["run", "cold-item", "--rounds", "0"], "whole number"),
-        (["run", "swim-decoy", "--duration", "1"], "single decisions"),
+        (["run", "cold-item", "--batch", "1001"], "from 1 to 1,000"),
+        (["run", "cold-item", "--seed", "-1"], "from 0"),
+        (["run", "cold-item", "--rate", "5"], "needs a --duration"),
+        (["run", "cold-item", "--duration", "1", "--rate", "2e6"], "below 1,000,000"),
+        (["run", "cold-item", "--report", f"{__file__}/out"], "no folder"),
+        (["compare", "cold-item", "--left", '{"name": "x"}'], "name is not a setting"),
+        (["replay", "nowhere.csv"], "nowhere.csv"),
         (["run", "cold-item", "--settings", "[]"], "JSON object"),
         (["run", "cold-item", "--url", "ftp://x"], "http://"),
     ],

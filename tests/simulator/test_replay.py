@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from holdfast_client.simulator import command, traces
-from holdfast_client.simulator.replay import features_of, replay
+from holdfast_client.simulator.replay import Replayed, features_of, replay
 from holdfast_client.simulator.traces import Row, Unreadable
 from tests.acceptance.server import Server
 
@@ -117,13 +117,44 @@ def test_the_command_prints_both_estimates(
         ("log.jsonl", "not json\n", "row 1"),
         ("log.jsonl", '{"actions": ["a"]}\n', "row 1"),
         ("log.dsjson", '{"_label_cost": 0, "a": [9], "c": {"_multi": [{}]}}\n', "row 1"),
+        ("log.dsjson", '{"_label_cost": 0, "a": [0], "c": {"_multi": [{}, {}]}}\n', "row 1: .*'number 0'"),
+        ("log.dsjson", '{"_label_cost": 0, "a": [1], "c": {"x": 1}}\n', "row 1: there is no '_multi'"),
+        ("log.csv", "action,reward\na,1\nb\n", "row 2: the reward must be a finite number"),
+        ("log.csv", "action,reward\na,nan\n", "row 1: the reward must be a finite number"),
+        ("log.csv", "action,reward\na,1\n,1\n", "row 2: .* not among the candidates"),
+        ("log.csv", "action,reward,actions\na,1,b|c\n", "row 1: .* not among the candidates"),
+        ("log.csv", "action,reward,probability\na,1,0\n", "row 1: the probability"),
+        ("log.csv", "action,reward,probability\na,1,1.5\n", "row 1: the probability"),
+        ("log.csv", f"action,reward,x\na,1,{'y' * 200_000}\n", "not a table"),
+        ("log.csv", b"action,reward\ncaf\xe9,1\n", "UTF-8"),
+        ("log.jsonl", '{"actions": [], "action_id": "a", "value": 1}\n', "row 1"),
+        ("log.jsonl", '{"actions": [1, 2], "action_id": 1, "value": 1}\n', "row 1"),
+        ("log.jsonl", "[" * 100_000 + "\n", "row 1"),
     ],
 )
-def test_a_file_that_cannot_be_read_says_where(name: str, content: str, said: str, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_says_where(name: str, content: str | bytes, said: str, tmp_path: Path) -> None:
     path = tmp_path / name
-    path.write_text(content, encoding="utf-8")
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
     with pytest.raises(Unreadable, match=said):
         traces.read(path)
+
+
+def test_a_table_from_a_spreadsheet_can_have_a_mark_in_front_and_gaps(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("\ufeffaction,reward,age,city\na,1,,nan\n", encoding="utf-8")
+    [row] = traces.read(path)
+    assert row == Row({"city": "nan"}, [{"id": "a", "features": {"name": "a"}}], "a", 1.0)
+
+
+def test_inverse_propensity_weighs_an_agreement_by_how_rare_it_was_among_all_rows() -> None:
+    """Two agreements in four rows, of 1 shown with probability ¼ and 0.5 shown with ½: (4 + 1) / 4, and 5 / (4 + 2)."""
+    said = Replayed(4, 0.3, [1.0, 0.5], [4.0, 2.0], has_probabilities=True).lines()
+    assert said[-2].startswith("by inverse propensity: 1.2500 ± 0.8")
+    assert said[-1] == "self-normalised: 0.8333"
+
+
+def test_an_estimate_without_any_spread_has_no_error() -> None:
+    assert Replayed(3, 0.1, [0.1] * 3, [1.0] * 3, has_probabilities=True).lines()[-2].endswith("0.1000 ± 0.0000")
 
 
 @pytest.mark.skipif(importlib.util.find_spec("pyarrow") is not None, reason="pyarrow is here")

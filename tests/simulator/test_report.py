@@ -63,6 +63,17 @@ def test_the_ticker_tells_regret_spend_and_latency() -> None:
     assert all(word in out.getvalue() for word in ("400/400", "regret", "spent 10.0", "p99"))
 
 
+def test_a_session_that_goes_beyond_the_rounds_ends_the_line_too() -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    account, out = _account(), Terminal()
+    account.regret.append(account.regret[-1])
+    report.Ticker("insured", out)(account)
+    assert out.getvalue().endswith("\n")
+
+
 def test_violations_are_shown_the_first_of_them() -> None:
     account = _account()
     account.violations = [Violation("lost", f"reward of d-{i}") for i in range(50)]

@@ -1,10 +1,14 @@
 """Every scenario against a live service, with the auditor on."""
 
+import numpy as np
 import pytest
 
-from holdfast_client import Client
-from holdfast_client.simulator.run import Account, Plan, run
-from holdfast_client.simulator.scenarios import SCENARIOS
+from holdfast_client import Client, Decision
+from holdfast_client.models import Chosen
+from holdfast_client.simulator.problems import Round
+from holdfast_client.simulator.run import Account, Plan, _Run, run
+from holdfast_client.simulator.scenarios import SCENARIOS, Scenario
+from holdfast_client.simulator.sessions import SESSIONS, SessionScenario
 from tests.acceptance.server import Server
 
 ROUNDS, BATCH = 500, 50
@@ -32,6 +36,41 @@ def test_faults_in_the_traffic_do_happen(live_server: Server) -> None:
     counts = _run(live_server, "clicks-late").counts
     assert counts["duplicates"] > 0
     assert counts["missing"] > 0
+
+
+def test_regret_is_what_the_best_would_have_been_worth_more_than_what_was_shown() -> None:
+    account = Account(Plan(SCENARIOS["cold-item"]))
+    round_ = Round([None] * 3, np.array([0.2, 0.7, 0.4]))
+    for chosen in (0, 1, 2):
+        account.note(round_, chosen, spent=0.0)
+    assert account.regret == pytest.approx([0.5, 0.5, 0.8])
+
+
+def test_rewards_are_drawn_from_the_seed() -> None:
+    """Not only the world and the learner: here both are the same."""
+    scenario = SCENARIOS["clicks-farm"]
+    world, shown = scenario.world(0, 100), Decision("d", "home", Chosen("item-5", 5), 1)
+    with Client("http://nobody.invalid") as client:
+        first, again, other = (_Run(client, "home", Plan(scenario, 100, seed), scenario, world) for seed in (1, 1, 2))
+    drawn = [[one.claim(t, world.round(t), shown)["value"] for t in range(100)] for one in (first, again, other)]
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+class _Stopped(Exception):
+    """Somebody pressed Ctrl-C."""
+
+
+@pytest.mark.parametrize("scenario", [SCENARIOS["catalogue-clean"], SESSIONS["swim-decoy"]])
+def test_a_run_that_is_broken_off_leaves_no_learner_behind(
+    live_server: Server, scenario: Scenario | SessionScenario
+) -> None:
+    def stop(account: Account) -> None:
+        raise _Stopped
+
+    with pytest.raises(_Stopped):
+        run(str(live_server.http.base_url), Plan(scenario, ROUNDS), stop)
+    with Client(str(live_server.http.base_url)) as client:
+        assert not [learner for learner in client.list_learners() if learner.name.startswith("sim-")]
 
 
 def test_without_insurance_every_weight_is_1_and_with_it_some_are_less(live_server: Server) -> None:

@@ -36,7 +36,7 @@ def test_no_adversary_overspends_and_every_reward_stays_in_range(name: str) -> N
     assert changed <= spent + 1e-9
     assert spent <= scenario.budget + 1e-9
     assert all(0.0 <= value <= 1.0 for value in said)
-    assert (spent > 0.0) == (scenario.aim != "nobody")
+    assert (spent > 0.0) == (scenario.budget > 0.0) == (scenario.aim != "nobody")
     if not scenario.is_weak:
         assert changed == pytest.approx(spent)
 

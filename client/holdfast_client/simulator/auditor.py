@@ -49,6 +49,7 @@ class Auditor:
         self.rewards: dict[str, Kept] = {}
         self._position = 0
         self._made: dict[int, str] = {}  # by position
+        self._made_names: set[str] = set()
         self._said: set[str] = set()
         self.duplicates = 0
         self.violations: list[Violation] = []
@@ -130,11 +131,14 @@ class Auditor:
 
     def close(self) -> None:
         """After the last event: what was acknowledged and did not come."""
-        self._lost("decision", self.decisions.keys() - set(self._made.values()))
+        self._lost("decision", self.decisions.keys() - self._made_names)
         self._lost("reward", self.rewards.keys() - self._said)
 
     def _settle_decision(self, name: str, event: LogEvent) -> None:
+        if name in self._made_names:
+            self._accuse("doubled", f"decision {name} again at {event.position}")
         self._made[event.position] = name
+        self._made_names.add(name)
         if name not in self._asked:
             self._accuse("ghost", f"decision {name} at {event.position}")
         told = self.decisions.get(name)
@@ -162,10 +166,12 @@ class Auditor:
             self._accuse("lost", f"{what} of {name} was acknowledged and is not in the log")
 
     def compare(self, diagnostics: Diagnostics, spent: float) -> None:
-        """The service's own count, when nothing is under way any more, and its gauge against the truth."""
+        """After `close`, when nothing is under way: the service's own count, and its gauge against the truth."""
         counted = diagnostics.rewards.get("learned", 0)
-        if not len(self.rewards) <= counted <= len(self._claimed):
-            self._accuse("wrong count", f"{counted} rewards learned, {len(self.rewards)} acknowledged")
+        if counted != len(self._said):
+            self._accuse("wrong count", f"{counted} rewards learned, {len(self._said)} in the log")
+        if diagnostics.position < self._position:
+            self._accuse("wrong count", f"position {diagnostics.position}, and the log goes to {self._position}")
         estimate = (diagnostics.gauge or {}).get("estimate")
         if estimate is not None and estimate > spent + 1e-9:
             self._accuse("wrong gauge", f"{estimate} claimed, {spent} spent")

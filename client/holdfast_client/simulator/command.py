@@ -2,24 +2,34 @@
 
 import argparse
 import json
+import math
+import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from holdfast_client import HoldfastError
 from holdfast_client.simulator import load_report, replay, report, traces
 from holdfast_client.simulator import soak as soaking
-from holdfast_client.simulator.load import Load, put_on
+from holdfast_client.simulator.load import WORKERS_MAX, put_on
 from holdfast_client.simulator.local import CannotServe, Service, at, own_service
 from holdfast_client.simulator.run import BATCH, Account, Plan, run
 from holdfast_client.simulator.scenarios import SCENARIOS, Scenario
 from holdfast_client.simulator.sessions import SESSIONS, SessionScenario
 from holdfast_client.simulator.traffic import ARRIVALS
+from holdfast_client.simulator.workers import Load
 
 UNINSURED = {"corruption": {"budget": 0}}
 DEMO, DEMO_ROUNDS, DEMO_SEEDS, DEMO_BATCH = "cold-item", 8_000, 3, 50
 DEMO_RATIO_MAX = 0.5
+BATCH_MAX = 1_000  # that the service takes in one call
+ROUNDS_MAX = 10_000_000
+SEED_MAX = 2**32
+MOST = 1e6  # seconds, or decisions per second
+NO_SETTINGS = ("name", "timeout", "retries")  # what the SDK takes besides the settings of a learner
 EVERY: Mapping[str, Scenario | SessionScenario] = {**SCENARIOS, **SESSIONS}
 Configurations = Mapping[str, Mapping[str, Any]]
 
@@ -27,6 +37,7 @@ Configurations = Mapping[str, Mapping[str, Any]]
 def main(words: Sequence[str]) -> int:
     """Run one subcommand; the exit code."""
     arguments = _parser().parse_args(words)
+    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that what is ours goes, too
     try:
         code: int = arguments.perform(arguments)
     except (HoldfastError, CannotServe, OSError, ValueError) as problem:
@@ -34,6 +45,8 @@ def main(words: Sequence[str]) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
+    finally:
+        signal.signal(signal.SIGTERM, before)
     return code
 
 
@@ -57,18 +70,18 @@ def _parser() -> argparse.ArgumentParser:
     past.add_argument("file", type=Path)
     past.add_argument("--url", help="the service; otherwise HOLDFAST_URL, otherwise one that is started for this")
     past.add_argument("--settings", type=_settings, default={}, help="JSON: settings of the learner")
-    past.add_argument("--batch", type=_count, default=BATCH, help="rows in one call")
+    past.add_argument("--batch", type=_batch, default=BATCH, help="rows in one call")
     past.set_defaults(perform=replay_file)
     long = commands.add_parser("soak", help="half of what the service can do, with faults: violations, memory, latency")
     long.add_argument("--url", help="the service; otherwise HOLDFAST_URL, otherwise one that is started for this")
     long.add_argument("--duration", type=_seconds, default=600.0, help="seconds")
-    long.add_argument("--workers", type=_count, default=1)
-    long.add_argument("--batch", type=_count, default=BATCH)
-    long.add_argument("--seed", type=int, default=0)
-    long.add_argument("--report", type=Path, help="folder for a page with pictures, and JSON")
+    long.add_argument("--workers", type=_workers, default=1)
+    long.add_argument("--batch", type=_batch, default=BATCH)
+    long.add_argument("--seed", type=_seed, default=0)
+    long.add_argument("--report", type=_folder, help="folder for a page with pictures, and JSON")
     long.set_defaults(perform=soak)
     shown = commands.add_parser("demo", help="a cold-item attack on an uninsured and an insured learner; a minute")
-    shown.add_argument("--report", type=Path, default=Path("data/demo"), help="folder for page, pictures and JSON")
+    shown.add_argument("--report", type=_folder, default=Path("data/demo"), help="folder for page, pictures and JSON")
     shown.add_argument("--rounds", type=_count, default=DEMO_ROUNDS)
     shown.add_argument("--seeds", type=_count, default=DEMO_SEEDS)
     shown.set_defaults(perform=demo)
@@ -79,16 +92,17 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("scenario", type=_scenario, metavar="SCENARIO", help="an id from `holdfast simulate list`")
     parser.add_argument("--url", help="the service; otherwise HOLDFAST_URL, otherwise one that is started for this")
     parser.add_argument("--rounds", type=_count, default=2_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--batch", type=_count, default=BATCH, help="rounds in one call")
-    parser.add_argument("--report", type=Path, help="folder for a page with pictures, and JSON")
+    parser.add_argument("--seed", type=_seed, default=0)
+    parser.add_argument("--batch", type=_batch, default=BATCH, help="rounds in one call; sessions go step by step")
+    parser.add_argument("--report", type=_folder, help="folder for a page with pictures, and JSON")
 
 
 def _add_load(parser: argparse.ArgumentParser) -> None:
-    load = parser.add_argument_group("load", "with a duration, calls come on a schedule instead of one after another")
+    about = "with a duration, calls come on a schedule instead of one after another, however many rounds that makes"
+    load = parser.add_argument_group("load", about)
     load.add_argument("--duration", type=_seconds, help="seconds")
     load.add_argument("--rate", type=_seconds, help="decisions per second; without it as many as the service can take")
-    load.add_argument("--workers", type=_count, default=1, help="processes that call")
+    load.add_argument("--workers", type=_workers, default=1, help="processes that call")
     load.add_argument("--arrivals", choices=ARRIVALS, default="constant")
 
 
@@ -98,10 +112,35 @@ def _scenario(name: str) -> Scenario | SessionScenario:
     return EVERY[name]
 
 
-def _count(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError("must be a whole number of at least 1")
+def _whole(text: str, least: int, most: int) -> int:
+    if not text.isdecimal() or not least <= int(text) <= most:
+        raise argparse.ArgumentTypeError(f"must be a whole number from {least} to {most:,}")
     return int(text)
+
+
+def _count(text: str) -> int:
+    return _whole(text, 1, ROUNDS_MAX)
+
+
+def _batch(text: str) -> int:
+    return _whole(text, 1, BATCH_MAX)
+
+
+def _workers(text: str) -> int:
+    return _whole(text, 1, WORKERS_MAX)
+
+
+def _seed(text: str) -> int:
+    return _whole(text, 0, SEED_MAX)
+
+
+def _folder(text: str) -> Path:
+    """Found out now and not at the end of a long run."""
+    folder = Path(text)
+    there = next((place for place in (folder, *folder.parents) if place.exists()), Path())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise argparse.ArgumentTypeError(f"{there} is no folder that can be written to")
+    return folder
 
 
 def _seconds(text: str) -> float:
@@ -109,8 +148,8 @@ def _seconds(text: str) -> float:
         number = float(text)
     except ValueError:
         number = 0.0
-    if not 0.0 < number < 1e6:
-        raise argparse.ArgumentTypeError("must be a number above 0")
+    if not 0.0 < number < MOST:
+        raise argparse.ArgumentTypeError(f"must be a number above 0 and below {MOST:,.0f}")
     return number
 
 
@@ -121,6 +160,8 @@ def _settings(text: str) -> dict[str, Any]:
         settings = None
     if not isinstance(settings, dict):
         raise argparse.ArgumentTypeError("must be a JSON object")
+    if strange := [name for name in NO_SETTINGS if name in settings]:
+        raise argparse.ArgumentTypeError(f"{strange[0]} is not a setting of a learner")
     return settings
 
 
@@ -149,14 +190,13 @@ def run_one(arguments: argparse.Namespace) -> int:
 
 
 def run_load(arguments: argparse.Namespace) -> int:
-    if arguments.scenario.id not in SCENARIOS:
-        raise ValueError("load is made of single decisions; this scenario has sessions")
+    batch = 1 if arguments.scenario.id in SESSIONS else arguments.batch
     load = Load(
-        arguments.scenario.id, arguments.duration, arguments.rate, arguments.workers, arguments.batch, arguments.seed,
+        arguments.scenario.id, arguments.duration, arguments.rate, arguments.workers, batch, arguments.seed,
         arguments.arrivals, settings=arguments.settings,
     )  # fmt: skip
-    with at(arguments.url) as service:
-        measured = put_on(service.url, load, service.pid, load_report.Ticker(load))
+    with at(arguments.url) as service, closing(load_report.Ticker(load)) as ticker:
+        measured = put_on(service.url, load, service.pid, ticker)
     say(*load_report.lines(measured))
     if arguments.report is not None:
         say(f"\nThe pictures: {load_report.write(arguments.report, measured)}")
@@ -204,8 +244,9 @@ def demo(arguments: argparse.Namespace) -> int:
     code = _conclude("The best item arrives, and its first ratings are fake", groups, arguments.report)
     (_, *rows) = report.summary(groups)
     uninsured, insured = (float(row[2]) for row in rows)
-    say(f"\nInsured lost {insured:.0f}, uninsured {uninsured:.0f}: ×{insured / uninsured:.2f} (≤ {DEMO_RATIO_MAX}).")
-    return code or int(insured > DEMO_RATIO_MAX * uninsured)
+    ratio = insured / uninsured if uninsured > 0.0 else math.inf
+    say(f"\nInsured lost {insured:.0f}, uninsured {uninsured:.0f}: ×{ratio:.2f} (≤ {DEMO_RATIO_MAX}).")
+    return code or int(ratio > DEMO_RATIO_MAX)
 
 
 def _accounts(

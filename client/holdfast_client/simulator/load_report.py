@@ -10,9 +10,10 @@ import numpy as np
 
 from holdfast_client.simulator import report
 from holdfast_client.simulator.auditor import VIOLATIONS_SHOWN_MAX
-from holdfast_client.simulator.load import Load, Measured
+from holdfast_client.simulator.load import Measured
 from holdfast_client.simulator.pictures import Line, curves, histogram
 from holdfast_client.simulator.processes import Usage, busy
+from holdfast_client.simulator.workers import Load
 
 
 @dataclass
@@ -34,6 +35,11 @@ class Ticker:
         self.out.write(f"\r{said}\x1b[K" if self.out.isatty() else f"{said}\n")
         self.out.flush()
 
+    def close(self) -> None:
+        """What is said next begins a line of its own."""
+        if self.out.isatty() and self._last[0]:
+            self.out.write("\n")
+
 
 def rows(measured: Measured) -> report.Rows:
     load, latencies = measured.load, measured.latencies_ms()
@@ -48,7 +54,8 @@ def rows(measured: Measured) -> report.Rows:
 def lines(measured: Measured) -> list[str]:
     """The table, the verdict, and the first violations."""
     broken = [f"VIOLATION {kind}: {what}" for kind, what in measured.violations[:VIOLATIONS_SHOWN_MAX]]
-    return [report.table(rows(measured)), measured.verdict(), *broken]
+    failed = [f"{measured.failures} calls failed, the first with: {measured.problem}"] if measured.failures else []
+    return [report.table(rows(measured)), measured.verdict(), *failed, *broken]
 
 
 def facts(measured: Measured) -> dict[str, Any]:
@@ -59,7 +66,7 @@ def facts(measured: Measured) -> dict[str, Any]:
         "asked_per_s": load.rate, "done_per_s": measured.rate, "batch": load.batch, "workers": load.workers,
         "latency_ms": {name: float(np.quantile(latencies, q)) for name, q in report.QUANTILES.items()},
         "service": None if service is None else service._asdict(), "worker": measured.worker()._asdict(),
-        "verdict": measured.verdict(), "failures": measured.failures,
+        "verdict": measured.verdict(), "failures": measured.failures, "problem": measured.problem,
         "memory_mib": [sample.memory_mib for sample in measured.samples],
         "violations": [violation._asdict() for violation in measured.violations],
     }  # fmt: skip

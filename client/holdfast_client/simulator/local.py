@@ -51,7 +51,15 @@ def own_service(program: str = SERVE) -> Iterator[Service]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
         probe.close()
-        words = ["serve", "--port", str(port), "--database-url", f"sqlite:///{folder}/holdfast.db"]
+        words = [
+            "serve",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(port),
+            "--database-url",
+            f"sqlite:///{folder}/holdfast.db",
+        ]
         with (Path(folder) / "said.txt").open("w+", encoding="utf-8") as said:
             process = subprocess.Popen(  # noqa: S603  # our own words
                 [sys.executable, "-c", program, *words],
@@ -61,8 +69,17 @@ def own_service(program: str = SERVE) -> Iterator[Service]:
                 _wait(f"http://127.0.0.1:{port}", process, Path(said.name))
                 yield Service(f"http://127.0.0.1:{port}", process.pid)
             finally:
-                process.terminate()
-                process.wait(STOP_WITHIN_S)
+                _stop(process)
+
+
+def _stop(process: "subprocess.Popen[bytes]") -> None:
+    """Gently, and then not."""
+    process.terminate()
+    try:
+        process.wait(STOP_WITHIN_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _wait(url: str, process: "subprocess.Popen[bytes]", said: Path) -> None:

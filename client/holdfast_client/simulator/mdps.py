@@ -32,6 +32,8 @@ class Problem:
     episodes: int
     best: Array = field(init=False)  # Q_*^h(x, a), (H + 1, S, A)
     random_value: float = field(init=False)
+    cumulative: Array = field(init=False)  # of `kernels`, (S, A, S)
+    start_cumulative: Array = field(init=False)
 
     def __post_init__(self) -> None:
         states, actions = self.rewards.shape
@@ -50,14 +52,12 @@ class Problem:
         return float(self.start @ self.best[0].max(axis=1)) - self.random_value
 
     def begin(self, rng: np.random.Generator) -> int:
-        cumulative: Array = self.start_cumulative  # type: ignore[attr-defined]
-        return int(cumulative.searchsorted(rng.random(), side="right"))
+        return int(self.start_cumulative.searchsorted(rng.random(), side="right"))
 
     def step(self, rng: np.random.Generator, x: int, action: int) -> tuple[float, int]:
         """A pay-out of `step_max` or nothing, and the next state."""
         reward = self.step_max if rng.random() * self.step_max < self.rewards[x, action] else 0.0
-        cumulative: Array = self.cumulative  # type: ignore[attr-defined]
-        following = int(cumulative[x, action].searchsorted(rng.random(), side="right"))
+        following = int(self.cumulative[x, action].searchsorted(rng.random(), side="right"))
         return reward, following if following < len(self.rewards) else END
 
     def regret(self, h: int, x: int, action: int) -> float:

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Sequence
 from enum import StrEnum
 from random import Random
@@ -11,6 +11,7 @@ from random import Random
 import httpx
 
 DELAY_S = 0.05
+REMEMBERED = 200  # requests
 
 
 class Fault(StrEnum):
@@ -44,7 +45,7 @@ class Weather:
     def __init__(self, script: Sequence[Fault] = (), share: float = 0.0, seed: int = 0) -> None:
         self._script, self._share, self._rng = list(script), share, Random(seed)  # noqa: S311
         self._lock = threading.Lock()
-        self.requests: list[httpx.Request] = []
+        self.requests: deque[httpx.Request] = deque(maxlen=REMEMBERED)  # the last ones: a soak has millions
         self.seen: Counter[Fault] = Counter()
 
     def next(self, request: httpx.Request) -> Fault:

@@ -15,7 +15,7 @@ import numpy as np
 
 from holdfast_client import Claim, Client, Decision, Question
 from holdfast_client.simulator.auditor import Auditor, Violation
-from holdfast_client.simulator.run import PATIENCE_S, PATIENT
+from holdfast_client.simulator.run import connected, is_insured, lent
 from holdfast_client.simulator.traces import Row
 
 SOURCE = "replay"
@@ -42,8 +42,9 @@ class Replayed:
             said.append(f"where both agree: {np.mean(self.agreed):.4f} each")
         if self.has_probabilities and self.agreed:
             weighted = np.array(self.agreed) * np.array(self.inverse)
-            error = float(np.sqrt((weighted**2).sum() / self.rows - (weighted.sum() / self.rows) ** 2) / self.rows**0.5)
-            said.append(f"by inverse propensity: {weighted.sum() / self.rows:.4f} ± {error:.4f}")
+            mean = weighted.sum() / self.rows
+            variance = max(0.0, (weighted**2).sum() / self.rows - mean**2)  # rounding can leave it below 0
+            said.append(f"by inverse propensity: {mean:.4f} ± {(variance / self.rows) ** 0.5:.4f}")
             said.append(f"self-normalised: {weighted.sum() / np.sum(self.inverse):.4f}")
         return said + [f"VIOLATION {kind}: {what}" for kind, what in self.violations]
 
@@ -59,21 +60,18 @@ def features_of(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def replay(url: str, rows: Sequence[Row], settings: Mapping[str, Any], batch: int) -> Replayed:
-    """In the order of the file; the learner is deleted at the end unless something was wrong with it."""
+    """In the order of the file, with a learner of its own."""
     values = [row.value for row in rows]
     span = {"min": min(0.0, *values), "max": max(1.0, *values), "wait_s": 86_400, "default": None}
     described: dict[str, Any] = {"features": features_of(rows), "reward": span} | dict(settings)
-    learner, auditor = f"replay-{uuid.uuid4().hex[:12]}", Auditor(described.get("corruption", {}).get("budget") != 0)
+    learner, auditor = f"replay-{uuid.uuid4().hex[:12]}", Auditor(is_insured(described))
     replayed = Replayed(len(rows), float(np.mean(values)))
     replayed.has_probabilities = all(row.probability for row in rows)
-    with Client(url, timeout=PATIENCE_S, decision_timeout=PATIENCE_S, retries=PATIENT) as client:
-        client.create_learner(learner, **described)
+    with connected(url) as client, lent(client, learner, described, auditor.violations):
         for start in range(0, len(rows), batch):
             _some(client, learner, auditor, rows[start : start + batch], start, replayed)
         auditor.settle(client.log(learner))
         replayed.violations = auditor.violations
-        if not auditor.violations:
-            client.delete_learner(learner)
     return replayed
 
 

@@ -46,7 +46,7 @@ class Ticker:
             f"spent {account.spent[-1]:.1f}  p99 {account.latency_ms(0.99):.0f} ms"
         )
         self.out.write(f"\r{said}\x1b[K" if self.out.isatty() else f"{said}\n")
-        if self.out.isatty() and done == all_:
+        if self.out.isatty() and done >= all_:  # a last session may go beyond the rounds
             self.out.write("\n")
         self.out.flush()
 

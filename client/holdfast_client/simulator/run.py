@@ -6,14 +6,14 @@ the digit. (For speed and concurrency see `load`.)
 
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from holdfast_client import Claim, Client, Decision, NotFound, Question, Retries
+from holdfast_client import Claim, Client, Decision, HoldfastError, NotFound, Question, Retries
 from holdfast_client.simulator.adversaries import Adversary, Moment
 from holdfast_client.simulator.auditor import Auditor, Violation
 from holdfast_client.simulator.network import FaultyTransport, Weather
@@ -23,8 +23,16 @@ from holdfast_client.simulator.sessions import SessionRun, SessionScenario
 from holdfast_client.simulator.traffic import Post
 
 BATCH = 20
+REWARDS_MAX = 1_000  # in one call
 PATIENCE_S = 60.0
+CLEAR_WITHIN_S = 5.0
 PATIENT = Retries(most=100, first_pause_s=0.02, pause_s_max=0.5)
+
+
+def is_insured(settings: Mapping[str, Any]) -> bool:
+    """Every learner is, unless its settings say that it insures against nothing."""
+    corruption = settings.get("corruption")
+    return not (isinstance(corruption, Mapping) and corruption.get("budget") == 0)
 
 
 @dataclass(frozen=True)
@@ -39,8 +47,7 @@ class Plan:
 
     @property
     def is_insured(self) -> bool:
-        budget = self.settings.get("corruption", {}).get("budget", self.scenario.insured)
-        return bool(budget != 0)
+        return is_insured({"corruption": {"budget": self.scenario.insured}} | dict(self.settings))
 
 
 @dataclass
@@ -73,7 +80,7 @@ Progress = Callable[[Account], None]
 
 
 @contextmanager
-def connected(url: str, dropped: float, seed: int) -> Iterator[Client]:
+def connected(url: str, dropped: float = 0.0, seed: int = 0) -> Iterator[Client]:
     """A patient client, on a network that drops this share of requests."""
     transport = FaultyTransport(Weather(share=dropped, seed=seed)) if dropped else None
     settings = {"timeout": PATIENCE_S, "decision_timeout": PATIENCE_S, "retries": PATIENT}
@@ -81,8 +88,20 @@ def connected(url: str, dropped: float, seed: int) -> Iterator[Client]:
         yield client
 
 
+@contextmanager
+def lent(client: Client, name: str, settings: Mapping[str, Any], broken: Sequence[Violation]) -> Iterator[None]:
+    """A learner for as long as a run takes, also one that is broken off; kept only if something is broken about it."""
+    client.create_learner(name, **settings)
+    try:
+        yield
+    finally:
+        if not broken:
+            with suppress(HoldfastError):  # an error that is under way says more
+                client.delete_learner(name, timeout=CLEAR_WITHIN_S)
+
+
 def run(url: str, plan: Plan, progress: Progress = lambda account: None) -> Account:
-    """The whole of it; the learner is deleted at the end unless something was wrong with it."""
+    """The whole of it, with a learner of its own."""
     scenario = plan.scenario
     if isinstance(scenario, SessionScenario):
         return _run_sessions(url, plan, scenario, progress)
@@ -90,28 +109,31 @@ def run(url: str, plan: Plan, progress: Progress = lambda account: None) -> Acco
     settings = scenario.settings(world, plan.seed) | dict(plan.settings)
     name = f"sim-{scenario.id}-{uuid.uuid4().hex[:12]}"
     with connected(url, scenario.traffic.dropped, plan.seed) as client:
-        client.create_learner(name, **settings)
-        account = _Run(client, name, plan, scenario, world).finish(progress)
-        if not account.violations:
-            client.delete_learner(name)
-    return account
+        under_way = _Run(client, name, plan, scenario, world)
+        with lent(client, name, settings, under_way.auditor.violations):
+            return under_way.finish(progress)
 
 
 def _run_sessions(url: str, plan: Plan, scenario: SessionScenario, progress: Progress) -> Account:
     """As many episodes as it takes to make the rounds; calls are steps, whatever the batch."""
     started = time.perf_counter()
-    with connected(url, 0.0, plan.seed) as client:
-        under_way, episodes = SessionRun(client, scenario, plan.seed, dict(plan.settings)), 0
+    with connected(url, scenario.traffic.dropped, plan.seed) as client:
+        under_way, episodes = SessionRun(client, scenario, plan.seed, plan.is_insured), 0
+        settings = scenario.settings(under_way.problem, plan.seed) | dict(plan.settings)
         account = Account(plan, under_way.regret, under_way.spent, [], under_way.latencies_s)
-        while len(account.regret) < plan.rounds:
-            under_way.play(episodes)
-            episodes += 1
-            progress(account)
-        account.seconds = time.perf_counter() - started
-        account.violations = under_way.settle()
+        with lent(client, under_way.learner, settings, under_way.auditor.violations):
+            while len(account.regret) < plan.rounds:
+                under_way.play(episodes)
+                episodes += 1
+                progress(account)
+            account.seconds = time.perf_counter() - started
+            account.violations = under_way.settle()
     account.weights = under_way.auditor.weights
     told = under_way.auditor
-    account.counts = {"episodes": episodes, "decisions": len(told.steps), "rewards": len(told.rewards)}
+    account.counts = {
+        "episodes": episodes, "decisions": len(told.steps), "rewards": len(told.rewards),
+        "duplicates": told.duplicates, "missing": under_way.post.missing,
+    }  # fmt: skip
     return account
 
 
@@ -121,7 +143,7 @@ class _Run:
     def __init__(self, client: Client, learner: str, plan: Plan, scenario: Scenario, world: Environment) -> None:
         self.client, self.learner, self.plan, self.world = client, learner, plan, world
         self.adversary: Adversary = scenario.adversary(plan.seed, plan.rounds)
-        self.post = Post(scenario.traffic, plan.seed)
+        self.post: Post[Claim] = Post(scenario.traffic, plan.seed)
         self.auditor = Auditor(plan.is_insured)
         self.account = Account(plan)
         self.rng = np.random.default_rng((plan.seed, 20))
@@ -164,8 +186,8 @@ class _Run:
         return {"decision_id": decision.decision_id, "value": value, "source": source}
 
     def reward(self, claims: list[Claim]) -> None:
-        for start in range(0, len(claims), 1_000):
-            some = claims[start : start + 1_000]
+        for start in range(0, len(claims), REWARDS_MAX):
+            some = claims[start : start + REWARDS_MAX]
             self.auditor.claim(some)
             with self.timed():
                 results = self.client.reward_many(self.learner, some)

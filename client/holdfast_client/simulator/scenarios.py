@@ -69,8 +69,7 @@ class Scenario:
 
     def adversary(self, seed: int, rounds: int) -> Adversary:
         sources = FARM if self.aim == "click farm" else ()
-        budget = 0.0 if self.aim == "nobody" else self.budget
-        return Adversary(AIMS[self.aim](seed, rounds), budget, self.is_weak, sources)
+        return Adversary(AIMS[self.aim](seed, rounds), self.budget, self.is_weak, sources)
 
     def settings(self, environment: Environment, seed: int) -> dict[str, Any]:
         """The learner, insured; a decision waits for its reward longer than any run takes."""
@@ -83,7 +82,7 @@ def _smooth(seed: int, arrival: int | None) -> Environment:
 
 
 _ALL = (
-    Scenario("catalogue-clean", "ten rated items, nobody lies", FixedCatalogue),
+    Scenario("catalogue-clean", "ten rated items, nobody lies", FixedCatalogue, budget=0.0),
     Scenario("catalogue-suppress", "the best item's ratings are pulled down", FixedCatalogue, "suppress the best"),
     Scenario("catalogue-flip", "every rating is turned round while the money lasts", FixedCatalogue, "flip"),
     Scenario(
@@ -105,10 +104,16 @@ _ALL = (
     ),
     Scenario("clicks-farm", "three sources click a decoy", Clicks, "click farm"),
     Scenario("clicks-scanner", "link scanners click everything, in bursts", Clicks, "scanner bursts"),
-    Scenario("clicks-late", "clicks come late, twice, out of order or never", Clicks, traffic=LATE),
+    Scenario("clicks-late", "clicks come late, twice, out of order or never", Clicks, budget=0.0, traffic=LATE),
     Scenario("clicks-sleepers", "bots behave for a while, then bury the best", Clicks, "sleeper bots", traffic=LATE),
     Scenario("fresh-thin", "a tenth off the best, each time", FreshContexts, "spread thin"),
-    Scenario("fresh-network", "connections break, answers get lost; nobody lies", FreshContexts, traffic=BAD_NETWORK),
+    Scenario(
+        "fresh-network",
+        "connections break, answers get lost; nobody lies",
+        FreshContexts,
+        budget=0.0,
+        traffic=BAD_NETWORK,
+    ),
     Scenario("drift-unsure", "tastes wander; lies where the learner is unsure", DriftingUsers, "strike where unsure"),
     Scenario("smooth-sparse", "a crest that follows the context; random lies", _smooth, "random sparse"),
     Scenario("logistic-decoy", "logistic clicks; the worst item is made to shine", Logistic, "promote a decoy"),

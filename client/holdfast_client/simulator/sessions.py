@@ -1,25 +1,28 @@
 """Sessions against a live service: episodes of a small MDP whose best values are known, saboteurs, and an auditor.
 
-After every episode the run waits until no plan is due, so that plans take effect at the same places of every log.
+Rewards that are still on their way when a session ends come after it. After every episode the run
+waits until no plan is due, so that plans take effect at the same places of every log.
 """
 
 import time
 import uuid
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast_client import Client, LogEvent
+from holdfast_client import Client
 from holdfast_client.episode import Episode
 from holdfast_client.models import Step
 from holdfast_client.simulator.auditor import Violation
 from holdfast_client.simulator.mdps import END, Problem, combination_lock, deep_sea, recommender, river_swim
 from holdfast_client.simulator.saboteurs import Decoy, Happened, Opportunist, Saboteur, Thief
+from holdfast_client.simulator.session_auditor import SessionAuditor
+from holdfast_client.simulator.traffic import Post, Traffic
 
 PLAN_WITHIN_S = 30.0
+FAULTS = Traffic(delay=0.5, missing=0.05, duplicate=0.1, reordered=0.2, dropped=0.05)
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class SessionScenario:
     budget: float = 10.0
     insured: float = 10.0
     is_weak: bool = False
+    traffic: Traffic = field(default_factory=Traffic)
 
     def settings(self, problem: Problem, seed: int) -> dict[str, Any]:
         """The learner, insured; an episode waits longer than any run takes."""
@@ -51,6 +55,9 @@ _ALL = (
     SessionScenario("reader-unsure", "five screens for a reader; new ground is ruined", recommender,
         "strike where unsure", Opportunist,
     ),
+    SessionScenario("reader-faults", "the same reader; rewards late, lost, twice; a bad network", recommender,
+        "nobody", Saboteur, budget=0.0, traffic=FAULTS,
+    ),
 )  # fmt: skip
 SESSIONS = {scenario.id: scenario for scenario in _ALL}
 
@@ -63,100 +70,75 @@ def _features(problem: Problem) -> dict[str, Any]:
     return {"kind": "dense", "action": dimension, "joint": "action"}
 
 
-def _question(problem: Problem, x: int) -> tuple[Any, list[Any]]:
+def question(problem: Problem, x: int) -> tuple[Any, list[Any]]:
     """The state and the candidates as the SDK takes them."""
     if problem.function["kind"] == "tabular":
         return [x], [{"id": str(a)} for a in range(problem.features.shape[1])]
     return None, [{"id": str(a), "features": row} for a, row in enumerate(problem.features[x].tolist())]
 
 
-class SessionAuditor:
-    """Acknowledged means kept: steps and rewards in the log where and as they were told, each episode learned once."""
+class Reward(NamedTuple):
+    """Of a step, on its way."""
 
-    def __init__(self) -> None:
-        self.episodes: set[str] = set()
-        self.steps: dict[tuple[str, int], tuple[int | None, str]] = {}
-        self.rewards: dict[tuple[str, int], tuple[int | None, float]] = {}
-        self.weights: list[float] = []  # of steps, as they were learned
-        self.violations: list[Violation] = []
-        self._position = 0
-        self._seen: Counter[tuple[str, ...]] = Counter()
-
-    def see(self, event: LogEvent) -> None:
-        """The next event of the log."""
-        self._position += 1
-        if event.position != self._position:
-            self._accuse("gap", f"{event.position} stands where {self._position} should")
-            self._position = event.position
-        name = event.extra.get("episode_id")
-        if name is None:
-            return  # a plan, a longer horizon
-        number = event.extra.get("step") or 0
-        self._seen[event.kind, name, str(number)] += 1
-        if name not in self.episodes:
-            self._accuse("ghost", f"{event.kind} of {name} at {event.position}")
-        if event.kind == "step" and self.steps.get((name, number)) != (event.position, event.extra["action"]):
-            self._accuse("altered", f"step {number} of {name}")
-        if event.kind == "learned":
-            self.weights += event.extra["weights"]
-        if event.kind == "reward" and self.rewards.get((name, number)) != (event.position, event.extra["value"]):
-            self._accuse("altered", f"reward of step {number} of {name}")
-
-    def close(self) -> None:
-        """After the last event."""
-        owed = [("step", name, str(number)) for name, number in self.steps]
-        owed += [("reward", name, str(number)) for name, number in self.rewards]
-        owed += [(kind, name, "0") for name in self.episodes for kind in ("episode", "learned")]
-        for one in owed:
-            if self._seen[one] != 1:
-                self._accuse("lost" if self._seen[one] == 0 else "doubled", " ".join(one))
-
-    def _accuse(self, kind: str, what: str) -> None:
-        self.violations.append(Violation(kind, what))
+    step: int
+    value: float
 
 
 class SessionRun:
     """Episodes, one after the other, until enough steps were made."""
 
-    def __init__(self, client: Client, scenario: SessionScenario, seed: int, settings: dict[str, Any]) -> None:
+    def __init__(self, client: Client, scenario: SessionScenario, seed: int, is_insured: bool) -> None:
         self.client, self.problem = client, scenario.problem(seed)
         self.saboteur = scenario.saboteur(self.problem, scenario.budget)
-        self.auditor = SessionAuditor()
+        self.post: Post[Reward] = Post(scenario.traffic, seed)
+        self.auditor = SessionAuditor(self.problem.length, is_insured)
         self.rng = np.random.default_rng((seed, 30))
         self.learner = f"sim-{scenario.id}-{uuid.uuid4().hex[:12]}"
         self.regret: list[float] = []
         self.spent: list[float] = []
         self.latencies_s: list[float] = []
-        client.create_learner(self.learner, **(scenario.settings(self.problem, seed) | settings))
 
     def play(self, number: int) -> None:
         """One episode, told as the saboteur would have it, and learned."""
         name, x = f"e-{number}", self.problem.begin(self.rng)
-        self.auditor.episodes.add(name)
+        self.auditor.start(name)
         episode = self.client.episode(self.learner, name).start()
         for h in range(1, self.problem.length + 1):
             x = self._step(episode, h, x, number)
+            self._tell(episode, self.post.arrived(h))
             if x == END:
                 break
-        episode.finish()
+        self.auditor.finished(name, episode.finish())
+        self._tell(episode, self.post.arrived(None))
         self._wait_for_plans()
 
     def _step(self, episode: Episode, h: int, x: int, number: int) -> int:
         """Where the session goes on."""
-        state, actions = _question(self.problem, x)
+        self.auditor.ask(episode.episode_id, h)
         started = time.perf_counter()
-        step: Step = episode.step(state, actions)
+        step: Step = episode.step(*question(self.problem, x))
         self.latencies_s.append(time.perf_counter() - started)
-        self.auditor.steps[episode.episode_id, h] = (step.position, step.action.id)
+        self.auditor.stepped(episode.episode_id, h, step)
+        if h == 1:
+            self._look_up(step.position)
         action = int(step.action.id)
         honest = Happened(h, x, action, *self.problem.step(self.rng, x, action))
         told = self.saboteur.tell(honest, number) or honest
-        result = episode.reward(told.reward)
-        self.auditor.rewards[episode.episode_id, h] = (result.position, told.reward)
+        self.post.take(Reward(h, told.reward), h)
         before = self.regret[-1] if self.regret else 0.0
         self.regret.append(before + self.problem.regret(h, x, action))
         self.spent.append(self.saboteur.account.spent)
         return told.following
+
+    def _look_up(self, position: int | None) -> None:
+        """Ask for what was just acknowledged."""
+        found = next(self.client.log(self.learner, after=(position or 1) - 1, page_size=1), None)
+        self.auditor.look_up(position, found)
+
+    def _tell(self, episode: Episode, rewards: list[Reward]) -> None:
+        for step, value in rewards:
+            self.auditor.claim(episode.episode_id, step, value)
+            self.auditor.rewarded(episode.episode_id, step, value, episode.reward(value, step=step))
 
     def _wait_for_plans(self) -> None:
         deadline = time.monotonic() + PLAN_WITHIN_S
@@ -167,10 +149,6 @@ class SessionRun:
             time.sleep(0.005)
 
     def settle(self) -> list[Violation]:
-        """The log against what was told; the learner is deleted unless something was wrong with it."""
-        for event in self.client.log(self.learner):
-            self.auditor.see(event)
-        self.auditor.close()
-        if not self.auditor.violations:
-            self.client.delete_learner(self.learner)
+        """The log against what was told."""
+        self.auditor.settle(self.client.log(self.learner))
         return self.auditor.violations

@@ -11,5 +11,6 @@ def service_url(given: str | None) -> str | None:
 
 
 def environment_of_own_service() -> dict[str, str]:
-    """On loopback, without keys, and with one BLAS thread."""
-    return os.environ | {"HOLDFAST_AUTH": "off", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    """Without keys, and with one BLAS thread; what is set for another service is not meant for this one."""
+    others = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
+    return others | {"HOLDFAST_AUTH": "off", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}

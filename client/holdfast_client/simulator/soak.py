@@ -1,12 +1,14 @@
 """A soak: half of what the service can do, for a long time, with late, lost, repeated rewards and a bad network."""
 
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast_client.simulator.load import Load, Measured, put_on
+from holdfast_client.simulator.load import Measured, put_on
 from holdfast_client.simulator.load_report import Ticker
 from holdfast_client.simulator.local import Service
+from holdfast_client.simulator.workers import Load
 
 SCENARIO = "clicks-sleepers"  # rewards late, missing, twice and out of order, and somebody lies
 DROPPED = 0.02  # of requests: broken connections, lost answers, refusals
@@ -39,12 +41,15 @@ class Soaked:
     def verdicts(self) -> dict[str, bool]:
         p99, memory = self.p99_ms(), self.memory_mib()
         said = {f"violations: {len(self.measured.violations)}": not self.measured.violations}
+        said[f"calls that failed: {self.measured.failures}"] = not self.measured.failures
         grown = max(p99) / p99[0]
         told = " ".join(f"{one:.0f}" for one in p99)
         said[f"p99 of each tenth, ms: {told}: at most ×{grown:.2f} of the first"] = grown <= LATENCY_GROWTH_MAX
         if memory is not None:
             growth = memory[1] / memory[0]
             said[f"memory: {memory[0]:.0f} MiB, then {memory[1]:.0f}: ×{growth:.2f}"] = growth <= MEMORY_GROWTH_MAX
+        else:
+            said["memory: not seen, since the service was not started here"] = True
         return said
 
     def lines(self) -> list[str]:
@@ -60,4 +65,5 @@ def soak(service: Service, duration_s: float, workers: int, batch: int, seed: in
     most = Load(SCENARIO, min(CAPACITY_S, duration_s), None, workers, batch, seed, dropped=0.0)
     capacity = put_on(service.url, most, service.pid).rate
     held = Load(SCENARIO, duration_s, SHARE * capacity, workers, batch, seed + 1, "poisson", DROPPED)
-    return Soaked(capacity, put_on(service.url, held, service.pid, Ticker(held)))
+    with closing(Ticker(held)) as ticker:
+        return Soaked(capacity, put_on(service.url, held, service.pid, ticker))

@@ -8,6 +8,7 @@ them; otherwise all actions of the file are candidates); every other column is a
 import csv
 import importlib
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 
 ROWS_MAX = 200_000
 NAMESPACE_SEPARATOR = "."
+UTF_8 = "utf-8-sig"  # spreadsheets put a mark in front
 
 
 class Row(NamedTuple):
@@ -43,17 +45,20 @@ def read(path: Path) -> list[Row]:
     if path.suffix.lower() not in readers:
         raise Unreadable(f"a file of recorded traffic ends with {', '.join(readers)}")
     rows = []
-    for row in readers[path.suffix.lower()](path):
-        rows.append(row)
-        if len(rows) > ROWS_MAX:
-            raise Unreadable(f"more than {ROWS_MAX:,} rows; split the file")
+    try:
+        for row in readers[path.suffix.lower()](path):
+            rows.append(row)
+            if len(rows) > ROWS_MAX:
+                raise Unreadable(f"more than {ROWS_MAX:,} rows; split the file")
+    except (UnicodeDecodeError, csv.Error) as problem:
+        raise Unreadable(f"{path} is not text in UTF-8, or not a table: {problem}") from problem
     if not rows:
         raise Unreadable("there is no row in this file that has an action and a reward")
     return rows
 
 
 def _from_csv(path: Path) -> Iterator[Row]:
-    with path.open(newline="", encoding="utf-8") as file:
+    with path.open(newline="", encoding=UTF_8) as file:
         return _from_columns(list(csv.DictReader(file)))
 
 
@@ -69,13 +74,14 @@ def _from_columns(records: list[dict[str, Any]]) -> Iterator[Row]:
     """Rows of a table; an action without features of its own is described by its name."""
     if records and not {"action", "reward"} <= records[0].keys():
         raise Unreadable("the columns `action` and `reward` are needed")
-    everything = sorted({str(record["action"]) for record in records})
+    everything = sorted({str(record["action"]) for record in records if _is_there(record["action"])})
     for number, record in enumerate(records, start=1):
         names = str(record["actions"]).split("|") if record.get("actions") else everything
         context = {name: _number(value) for name, value in record.items() if name not in _ROLES and _is_there(value)}
         with _at_row(number):
             chance = float(record["probability"]) if _is_there(record.get("probability")) else None
-            row = Row(context, _described(names), str(record["action"]), float(record["reward"]), chance)
+            value = float(record["reward"]) if _is_there(record["reward"]) else math.nan
+            row = _checked(Row(context, _described(names), str(record["action"]), value, chance))
         yield row
 
 
@@ -83,14 +89,17 @@ _ROLES = ("action", "actions", "reward", "probability", None)
 
 
 def _is_there(value: Any) -> bool:
-    return value is not None and value != ""
+    """Neither empty nor the NaN that tables have for nothing, which alone is not itself."""
+    return value is not None and value != "" and value == value
 
 
 def _number(value: Any) -> Any:
+    """A finite number, or the text it is."""
     try:
-        return float(value)
+        number = float(value)
     except (TypeError, ValueError):
         return str(value)
+    return number if math.isfinite(number) else str(value)
 
 
 def _described(names: Iterable[str]) -> list[dict[str, Any]]:
@@ -99,15 +108,16 @@ def _described(names: Iterable[str]) -> list[dict[str, Any]]:
 
 def _from_lines(path: Path) -> Iterator[Row]:
     """One object per line, in our words or in VW's; lines that carry no decision are passed over."""
-    with path.open(encoding="utf-8") as file:
+    with path.open(encoding=UTF_8) as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
                 continue
             with _at_row(number):
                 told = json.loads(line)
                 row = _from_dsjson(told) if "c" in told else _from_ours(told) if "actions" in told else None
-            if row is not None:
-                yield row
+                checked = None if row is None else _checked(row)
+            if checked is not None:
+                yield checked
 
 
 def _from_ours(told: Mapping[str, Any]) -> Row:
@@ -127,13 +137,26 @@ def _from_dsjson(told: Mapping[str, Any]) -> Row | None:
     names = [_name(action, place) for place, action in enumerate(several)]
     actions = [{"id": name, "features": named(action)} for name, action in zip(names, several, strict=True)]
     chance = told.get("_label_probability", (told.get("p") or [None])[0])
-    return Row(named(shared), actions, names[int(told["a"][0]) - 1], -float(told["_label_cost"]), _chance(chance))
+    first = int(told["a"][0])
+    chosen = names[first - 1] if 1 <= first <= len(names) else f"number {first}"
+    return Row(named(shared), actions, chosen, -float(told["_label_cost"]), _chance(chance))
 
 
 def _name(action: Mapping[str, Any], place: int) -> str:
     inner = action.get("i")
     known = action.get("_tag") or (inner.get("id") if isinstance(inner, Mapping) else None)
     return str(known) if known else f"action-{place}"
+
+
+def _checked(row: Row) -> Row:
+    """A row that can be judged: what was shown was a candidate, its reward a number, its chance a probability."""
+    if row.chosen not in [action.get("id") for action in row.actions]:
+        raise ValueError(f"the action that was shown, {row.chosen!r}, is not among the candidates")
+    if not math.isfinite(row.value):
+        raise ValueError("the reward must be a finite number")
+    if row.probability is not None and not 0.0 < row.probability <= 1.0:
+        raise ValueError("the probability of what was shown must be above 0 and at most 1")
+    return row
 
 
 def _chance(value: Any) -> float | None:
@@ -178,5 +201,7 @@ def _at_row(number: int) -> Iterator[None]:
     """Says which row or line it was."""
     try:
         yield
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as problem:
-        raise Unreadable(f"row {number}: {type(problem).__name__}: {problem}") from problem
+    except KeyError as problem:
+        raise Unreadable(f"row {number}: there is no {problem}") from problem
+    except (TypeError, ValueError, IndexError, AttributeError, RecursionError) as problem:
+        raise Unreadable(f"row {number}: {problem}") from problem

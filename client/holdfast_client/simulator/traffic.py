@@ -3,12 +3,11 @@
 import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from holdfast_client.bodies import Claim
-
+T = TypeVar("T")
 Arrivals = Literal["constant", "poisson", "burst", "diurnal"]
 ARRIVALS: tuple[Arrivals, ...] = ("constant", "poisson", "burst", "diurnal")
 BURST_S, QUIET_S = 0.2, 0.8  # everything of a second comes in its first fifth
@@ -18,7 +17,7 @@ SWING = 0.8  # between night and noon
 
 @dataclass(frozen=True)
 class Traffic:
-    """`delay` is the mean of a geometric number of calls; the others are shares."""
+    """`delay` is the mean of a geometric number of calls (of steps, in a session); the others are shares."""
 
     delay: float = 0.0
     missing: float = 0.0
@@ -27,25 +26,25 @@ class Traffic:
     dropped: float = 0.0  # of requests, on the network
 
 
-class Waiting(NamedTuple):
+class Waiting(NamedTuple, Generic[T]):
     """A reward on its way."""
 
     due: int
     order: float
     number: int
-    claim: Claim
+    claim: T
 
 
-class Post:
+class Post(Generic[T]):
     """Takes rewards as they are given and hands them out as they arrive."""
 
     def __init__(self, traffic: Traffic, seed: int) -> None:
         self._traffic, self._rng = traffic, np.random.default_rng((seed, 40))
-        self._waiting: list[Waiting] = []
+        self._waiting: list[Waiting[T]] = []
         self._number = 0
         self.missing = 0
 
-    def take(self, claim: Claim, now: int) -> None:
+    def take(self, claim: T, now: int) -> None:
         """One reward; whether it is lost, and how often it will come, is settled here."""
         lost, twice = self._rng.random(2)
         if lost < self._traffic.missing:
@@ -61,7 +60,7 @@ class Post:
         mean = self._traffic.delay
         return int(self._rng.geometric(1.0 / (1.0 + mean))) - 1 if mean else 0
 
-    def arrived(self, now: int | None) -> list[Claim]:
+    def arrived(self, now: int | None) -> list[T]:
         """What has arrived by now, or, without a time, everything that is still on its way."""
         claims = []
         while self._waiting and (now is None or self._waiting[0].due <= now):
