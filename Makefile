@@ -2,11 +2,12 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+PEERS := .venv-peers/bin
 # At these sizes one BLAS thread is faster, and the same bits come out every time.
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
-.PHONY: install serve test check chaos sdk-check bench bench-record bench-endurance demo openapi lock clean
+.PHONY: install serve test check chaos sdk-check bench bench-record bench-endurance bench-peers bench-peers-quick bench-peers-record demo openapi lock lock-peers clean
 
 install: .venv/installed
 
@@ -54,6 +55,27 @@ bench-record: install
 bench-endurance: install
 	$(BIN)/python -m tests.benchmarks endurance
 
+# Holdfast beside other libraries, which live in an environment of their own; under half an hour. The page: data/peers.
+bench-peers: .venv-peers/installed
+	$(PEERS)/python -m tests.benchmarks.peers
+
+# Few rounds of everything, in under three minutes: shows that it runs, not what it says.
+bench-peers-quick: .venv-peers/installed
+	$(PEERS)/python -m tests.benchmarks.peers --quick
+
+# The same as bench-peers, written into PEERS.md and the README.
+bench-peers-record: .venv-peers/installed
+	$(PEERS)/python -m tests.benchmarks.peers --record
+
+.venv-peers/installed: requirements.lock pyproject.toml tests/benchmarks/peers/requirements.lock tests/benchmarks/peers/requirements-built.lock
+	$(PYTHON) -m venv .venv-peers
+	$(PEERS)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(PEERS)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(PEERS)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r tests/benchmarks/peers/requirements.lock
+	$(PEERS)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --require-hashes \
+		-r tests/benchmarks/peers/requirements-built.lock || echo "contextualbandits could not be built; it will be missing."
+	@touch $@
+
 # A cold-item attack over HTTP on an uninsured and an insured learner; a minute or so, page and pictures in data/demo.
 demo: install
 	$(BIN)/holdfast simulate demo
@@ -70,5 +92,13 @@ lock:
 		--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
 		--output-file requirements-service.lock
 
+# Needs uv. What the peers need beyond Holdfast's own lock, which settles the versions they share.
+LOCK_PEERS := uv pip compile --constraint requirements.lock --python-version 3.11 --python-platform linux --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --no-annotate --no-header
+lock-peers:
+	$(LOCK_PEERS) tests/benchmarks/peers/requirements.in --override tests/benchmarks/peers/overrides.txt \
+		--output-file tests/benchmarks/peers/requirements.lock
+	$(LOCK_PEERS) tests/benchmarks/peers/requirements-built.in --no-deps --output-file tests/benchmarks/peers/requirements-built.lock
+
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-peers .mypy_cache .ruff_cache .pytest_cache .hypothesis

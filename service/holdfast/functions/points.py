@@ -32,7 +32,9 @@ def check_in_unit_ball(x: Any, dimension: int) -> None:
     """Points of every class but a table: finite, and at most 1 long."""
     check_shape(x, dimension)
     rows = x.ravel()
-    together = ddot(rows, rows)  # in BLAS, which does not warn of overflow
-    longest = np.vecdot(x, x).max() if x.ndim == 2 and together < math.inf else together
+    longest = ddot(rows, rows)  # all of them together, in BLAS, which does not warn of overflow
+    if x.ndim == 2 and longest < math.inf:
+        squared = np.vecdot(x, x)
+        longest = squared.item(squared.argmax())  # half the time of `max`
     if not longest <= _LENGTH_SQUARED_MAX:  # true for NaN too
         raise InvalidInput("/features", "must be finite and lie in the unit ball")

@@ -15,16 +15,17 @@ SIZES = {"squarecb": (10, 100, 1000), "cover": (0.1, 1.0), "bag": (4, 10), "epsi
 
 
 class Wabbit:
-    """Costs are 1 − reward, so that an action nobody has tried looks good."""
+    """Costs are 1 − reward, so that an action nobody has tried looks good. What is learned is what was asked last."""
 
     def __init__(self, shape: Shape, words: str, seed: int) -> None:
         interactions = "" if shape.context is None else "-q sa"
         self.workspace = vowpalwabbit.Workspace(f"--cb_explore_adf {words} {interactions} --random_seed {seed} --quiet")
         self.rng = np.random.default_rng((seed, 40))
-        self.probability = 1.0
+        self.probability, self.asked = 1.0, [""]
 
     def choose(self, asked: Question, t: int) -> int:
-        chances = self.workspace.predict(lines(asked))
+        self.asked = lines(asked)
+        chances = self.workspace.predict(self.asked)
         total = float(sum(chances))
         place = int(np.searchsorted(np.cumsum(chances), self.rng.random() * total, side="right"))
         chosen = min(place, len(chances) - 1)
@@ -32,10 +33,9 @@ class Wabbit:
         return chosen
 
     def learn(self, asked: Question, chosen: int, reward: float) -> None:
-        told = lines(asked)
         at = chosen if asked.context is None else chosen + 1
-        told[at] = f"0:{1.0 - reward:.6g}:{self.probability:.6g} {told[at]}"
-        self.workspace.learn(told)
+        self.asked[at] = f"0:{1.0 - reward:.6g}:{self.probability:.6g} {self.asked[at]}"
+        self.workspace.learn(self.asked)
 
 
 def lines(asked: Question) -> list[str]:
