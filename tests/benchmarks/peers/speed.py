@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import Array
+from holdfast_client.simulator.problems import MEANS, unit, with_means
 from tests.benchmarks.peers.ours import Holdfast
 from tests.benchmarks.peers.questions import Learner, Question, Shape
 from tests.benchmarks.peers.roster import roster
@@ -32,27 +32,22 @@ class Setting(NamedTuple):
     block_s: float = 0.02
 
 
-Traffic = list[tuple[Question, Array]]
+Traffic = list[tuple[Question, list[float]]]
 """Questions, and what each candidate is worth."""
 
 
 def rows_of(d: int, arms: int) -> Traffic:
     """Every candidate comes with d numbers of its own; one regression for all."""
     rng = np.random.default_rng((d, arms))
-    theta = rng.normal(size=d) / np.sqrt(d)
-    rows = rng.normal(size=(ROUNDS, arms, d))
-    rows /= np.linalg.norm(rows, axis=2, keepdims=True)
-    return [(Question(x), np.clip(0.5 + 2.0 * x @ theta, 0.0, 1.0)) for x in rows]
+    theta, means = unit(rng, (d,)), rng.uniform(*MEANS, size=(ROUNDS, arms))
+    return [(Question(with_means(rng, theta, worth)), worth.tolist()) for worth in means]
 
 
 def contexts_of(d: int, arms: int) -> Traffic:
     """All candidates share d numbers; a regression for each arm, which is how these libraries are made to be used."""
     rng = np.random.default_rng((d, arms, 1))
-    thetas = rng.normal(size=(arms, d)) / np.sqrt(d)
-    contexts = rng.normal(size=(ROUNDS, d))
-    contexts /= np.linalg.norm(contexts, axis=1, keepdims=True)
-    candidates = np.zeros((arms, d))
-    return [(Question(candidates, x), np.clip(0.5 + 2.0 * thetas @ x, 0.0, 1.0)) for x in contexts]
+    thetas, contexts, candidates = unit(rng, (arms, d)), unit(rng, (ROUNDS, d)), np.zeros((arms, d))
+    return [(Question(candidates, x), (0.5 + 0.3 * thetas @ x).tolist()) for x in contexts]
 
 
 def disjoint_of(d: int, arms: int) -> Traffic:

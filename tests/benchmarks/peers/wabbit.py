@@ -17,9 +17,9 @@ SIZES = {"squarecb": (10, 100, 1000), "cover": (0.1, 1.0), "bag": (4, 10), "epsi
 class Wabbit:
     """Costs are 1 − reward, so that an action nobody has tried looks good. What is learned is what was asked last."""
 
-    def __init__(self, shape: Shape, words: str, seed: int) -> None:
+    def __init__(self, shape: Shape, options: str, seed: int) -> None:
         interactions = "" if shape.context is None else "-q sa"
-        self.workspace = vowpalwabbit.Workspace(f"--cb_explore_adf {words} {interactions} --random_seed {seed} --quiet")
+        self.workspace = vowpalwabbit.Workspace(f"--cb_explore_adf {options} {interactions} --random_seed {seed} --quiet")
         self.rng = np.random.default_rng((seed, 40))
         self.probability, self.asked = 1.0, [""]
 
@@ -41,17 +41,22 @@ class Wabbit:
 def lines(asked: Question) -> list[str]:
     """The question as text."""
     if asked.context is None:
-        return [f"|a {_numbers(row)}" for row in asked.rows.tolist()]
-    return [f"shared |s {_numbers(asked.context.tolist())}", *(f"|a {arm}" for arm in range(len(asked.rows)))]
+        return [f"|a {numbers(row)}" for row in asked.rows.tolist()]
+    return [f"shared |s {numbers(asked.context.tolist())}", *(f"|a {arm}" for arm in range(len(asked.rows)))]
 
 
-def _numbers(row: list[float]) -> str:
+def numbers(row: list[float]) -> str:
+    """Features without names."""
     return " ".join([f"{i}:{value:.6g}" for i, value in enumerate(row)])
 
 
+def words(setting: Setting) -> str:
+    """A point of the grid as Vowpal Wabbit's command line has it."""
+    return f"{EXPLORATION[setting['exploration']].format(size=setting['size'])} --learning_rate {setting['rate']}"
+
+
 def make(shape: Shape, setting: Setting, seed: int) -> Learner:
-    words = EXPLORATION[setting["exploration"]].format(size=setting["size"])
-    return Wabbit(shape, f"{words} --learning_rate {setting['rate']}", seed)
+    return Wabbit(shape, words(setting), seed)
 
 
 ENTRIES = {
