@@ -7,7 +7,7 @@ import numpy as np
 from holdfast.arrays import Array
 from holdfast.functions import Fourier
 from holdfast_client.simulator.adversaries import Adversary
-from holdfast_client.simulator.environments import OPTIONS, Clicks, FreshContexts
+from holdfast_client.simulator.environments import OPTIONS, Clicks, FixedCatalogue, FreshContexts
 from holdfast_client.simulator.problems import Environment, Round
 from holdfast_client.simulator.scenarios import SCENARIOS, Scenario
 from tests.benchmarks.peers.questions import Question, Shape
@@ -86,4 +86,10 @@ CONTESTS = {
     ),
     "nonlinear": Contest(SCENARIOS["smooth-sparse"], Lifted, length=0.25),
     "digits": Contest(SCENARIOS["digits-flip"], Disjoint, length=0.25),
+}
+# One catalogue, three ways to spend: for what a unit of lies costs.
+SPENT = {
+    "suppress": Contest(SCENARIOS["catalogue-suppress"]),
+    "promote": Contest(Scenario("catalogue-promote", "the worst is made to shine", FixedCatalogue, "promote a decoy")),
+    "flip": Contest(SCENARIOS["catalogue-flip"]),
 }

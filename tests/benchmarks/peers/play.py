@@ -9,7 +9,7 @@ import numpy as np
 
 from holdfast.arrays import Array
 from holdfast_client.simulator.adversaries import Moment
-from tests.benchmarks.peers.contests import CONTESTS
+from tests.benchmarks.peers.contests import CONTESTS, SPENT
 from tests.benchmarks.peers.ours import HOLDFAST, holdfast
 from tests.benchmarks.peers.questions import Learner, Setting, Shape
 from tests.benchmarks.peers.roster import roster
@@ -46,7 +46,7 @@ def make(job: Job, shape: Shape) -> Learner:
 
 def play(job: Job) -> Run:
     """The same candidates, honest rewards and attacker for everyone; nobody is told who lies."""
-    contest, rounds = CONTESTS[job.contest], 4 * job.rounds
+    contest, rounds = (CONTESTS | SPENT)[job.contest], 4 * job.rounds
     environment, layout = contest.world(job.seed, job.rounds), contest.layout()
     adversary = contest.adversary(job.seed, rounds, job.spend)
     learner, rng = make(job, layout.shape(environment)), np.random.default_rng((job.seed, 20))
