@@ -137,18 +137,18 @@ def _table(setting: Setting, noop: Noop, servers: dict[str, Server]) -> Iterator
 
 
 def _calls(setting: Setting, noop: Noop, servers: dict[str, Server]) -> dict[str, Call]:
-    bodies = [json.dumps(body).encode() for body in bodies()]
+    single = [json.dumps(body).encode() for body in bodies()]
     batch = json.dumps({"decisions": bodies(BATCH)}).encode()
     reward = json.dumps({"decision_id": "r1", "value": 0.5}).encode()
     path, count, connections = "/v1/learners/bench/decisions", setting.requests, setting.connections
     calls = {
-        "no-op decide": Call(noop, lambda: cycle([request_bytes("/decide", b) for b in bodies]), count, connections),
+        "no-op decide": Call(noop, lambda: cycle([request_bytes("/decide", b) for b in single]), count, connections),
         "no-op reward": Call(noop, lambda: cycle([request_bytes("/reward", reward)]), count, connections),
     }
     for kind, server in servers.items():
         rewarder = Rewarder(server)
         calls[f"{kind} decide"] = Call(
-            server, lambda: cycle([request_bytes(path, b) for b in bodies]), count, connections
+            server, lambda: cycle([request_bytes(path, b) for b in single]), count, connections
         )
         calls[f"{kind} reward"] = Call(server, lambda r=rewarder: r.prepare(count), count, connections)
         calls[f"{kind} decide ×{BATCH}"] = Call(

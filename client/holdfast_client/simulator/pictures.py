@@ -10,8 +10,10 @@ from holdfast_client.simulator.problems import Array
 
 WIDTH, HEIGHT = 640, 360
 LEFT, RIGHT, TOP, BOTTOM = 64, 28, 40, 48
-COLOURS = ("#c2410c", "#1d4ed8", "#15803d", "#7e22ce")  # told apart by the colour-blind, too
-COLOURS += ("#0891b2", "#a16207", "#db2777", "#475569", "#65a30d", "#000000", "#f59e0b", "#6b7280")
+COLOURS = (
+    *("#c2410c", "#1d4ed8", "#15803d", "#7e22ce"),  # told apart by the colour-blind, too
+    *("#0891b2", "#a16207", "#db2777", "#475569", "#65a30d", "#000000", "#f59e0b", "#6b7280"),
+)
 POINTS_MAX = 300
 BINS = 40
 LEGEND = 90  # for each name

@@ -37,7 +37,8 @@ class Lifted:
         return Shape(self.map.parameters, OPTIONS)
 
     def question(self, round_: Round) -> Question:
-        return Question(self.map.lift(self.basis, round_.options))
+        rows: Array = self.map.lift(self.basis, round_.options)
+        return Question(rows)
 
 
 class Disjoint:
@@ -49,7 +50,8 @@ class Disjoint:
 
     def question(self, round_: Round) -> Question:
         context: Array = np.asarray(round_.context)
-        return Question(np.kron(np.eye(OPTIONS), context), context)
+        rows: Array = np.kron(np.eye(OPTIONS), context)
+        return Question(rows, context)
 
 
 @dataclass(frozen=True)

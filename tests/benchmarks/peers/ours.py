@@ -112,5 +112,5 @@ TEXTBOOK = {
 
 def holdfast(name: str, shape: Shape, budget: float, horizon: int, seed: int) -> Learner:
     """Insured for exactly what the attacker has, for what `auto` makes of the horizon, or for nothing."""
-    insured: float | str = {INSURED: budget, AUTO: "auto", UNINSURED: 0}[name]
-    return Holdfast(shape, insured, horizon, seed)
+    insured: dict[str, float | str] = {INSURED: budget, AUTO: "auto", UNINSURED: 0}
+    return Holdfast(shape, insured[name], horizon, seed)

@@ -127,5 +127,7 @@ def report(setting: Setting, choices: Choices) -> Iterator[str]:
     for (contest, learner), runs in results.items():
         early, late = np.median(np.array(runs), axis=0)
         worst = float(np.quantile([run[1] for run in runs], 0.9))
-        rows.append([contest, learner, f"{early:.0f}", f"{late:.0f}", f"{worst:.0f}", f"×{late / max(early, 1e-9):.2f}"])
+        rows.append(
+            [contest, learner, f"{early:.0f}", f"{late:.0f}", f"{worst:.0f}", f"×{late / max(early, 1e-9):.2f}"]
+        )
     yield table(["contest", "learner", "median T", "median 4T", "p90 4T", "growth"], rows)

@@ -67,7 +67,6 @@ def _spending_pictures(spent: spending.Measured, setting: spending.Setting) -> I
 
 def _legend(names: list[str]) -> str:
     items = (
-        f'<li><b style="color:{colour}">—</b> {escape(name)}</li>'
-        for name, colour in zip(names, COLOURS, strict=False)
+        f'<li><b style="color:{colour}">—</b> {escape(name)}</li>' for name, colour in zip(names, COLOURS, strict=False)
     )
     return f"<ul>{''.join(items)}</ul>"

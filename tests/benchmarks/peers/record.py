@@ -30,14 +30,13 @@ def summary_of(text: str) -> str:
     targets = [line for line in text.splitlines() if re.search(r"\(.*: (yes|NO)\)$", line)]
     lost = text.split("Rows where a peer beats insured Holdfast", 1)[1].split("\n\n", 2)[1]
     listed = "\n".join(f"- {line}" for line in targets)
-    return (
-        f"{provenance}\n\n{SUMMARY_TITLE}\n\n{table}\n\n{listed}\n\nRows that a peer wins against insured Holdfast:\n\n{lost}"
-    )
+    won = f"Rows that a peer wins against insured Holdfast:\n\n{lost}"
+    return f"{provenance}\n\n{SUMMARY_TITLE}\n\n{table}\n\n{listed}\n\n{won}"
 
 
 def _provenance(commit: str, seconds: float) -> str:
     versions = ", ".join(f"{name} {number}" for name, number in roster().versions.items())
     return (
-        f"Written by `make bench-peers-record` on {datetime.datetime.now(datetime.UTC):%Y-%m-%d} at commit {commit}, in "
-        f"{seconds / 60:.0f} minutes on {os.cpu_count()} cores, Python {platform.python_version()}; {versions}."
+        f"Written by `make bench-peers-record` on {datetime.datetime.now(datetime.UTC):%Y-%m-%d} at commit {commit}, "
+        f"in {seconds / 60:.0f} minutes on {os.cpu_count()} cores, Python {platform.python_version()}; {versions}."
     )

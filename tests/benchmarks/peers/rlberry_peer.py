@@ -1,11 +1,10 @@
-"""rlberry-scool's UCBVI and LSVI-UCB, each in a world that keeps the account, and two of its environments as problems."""
+"""rlberry-scool's UCBVI and LSVI-UCB, each in a world that keeps the account, and two of its problems."""
 
 import logging
 import time
 from collections.abc import Callable
 
 import numpy as np
-
 from rlberry.envs.interface import Model
 from rlberry.spaces import Discrete
 from rlberry_scool.agents import LSVIUCBAgent, UCBVIAgent

@@ -27,7 +27,7 @@ class Roster(NamedTuple):
     def said(self) -> Iterator[str]:
         yield "Peers: " + (", ".join(f"{name} {number}" for name, number in self.versions.items()) or "none")
         for name, reason in self.missing.items():
-            yield f"NOT COMPARED: {name} could not be imported ({reason}); `make bench-peers` installs it."
+            yield f"NOT COMPARED: {name} could not be imported ({reason}); `make bench-peers` installs it where it can."
 
 
 @cache

@@ -50,8 +50,8 @@ def report(setting: Setting) -> Iterator[str]:
             calls |= _durable_calls(setting, kind, Rewarder(server))
         yield (
             f"One server process each, {setting.connections} connections, 20 context floats and 10 actions × 8 floats; "
-            f"{setting.blocks} interleaved blocks of {setting.requests:,} requests, medians. Holdfast answers when it is on "
-            f"the disk; {WABBIT} sits in the no-op's FastAPI shell and forgets everything when it stops.\n"
+            f"{setting.blocks} interleaved blocks of {setting.requests:,} requests, medians. Holdfast answers when "
+            f"it is on the disk; {WABBIT} sits in the no-op's FastAPI shell and forgets everything when it stops.\n"
         )
         yield from _table(setting, calls)
 
@@ -92,7 +92,9 @@ def _table(setting: Setting, calls: dict[str, Call]) -> Iterator[str]:
     rows: list[list[object]] = []
     for name, taken in results.items():
         ceiling = rates[f"no-op {name.rsplit(' ', 1)[1]}"]
-        p50, p99, cpu = (median(values) for values in zip(*((t.seen.p50, t.seen.p99, t.cpu) for t in taken), strict=True))
+        p50, p99, cpu = (
+            median(values) for values in zip(*((t.seen.p50, t.seen.p99, t.cpu) for t in taken), strict=True)
+        )
         errors = sum(t.seen.errors for t in taken)
         figures = [f"{rates[name]:,.0f}", f"×{rates[name] / ceiling:.2f}", f"{cpu:.0f}", f"{p50:.1f}", f"{p99:.1f}"]
         rows.append([name, *figures, str(errors)])

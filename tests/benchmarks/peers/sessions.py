@@ -149,10 +149,10 @@ def report(setting: Setting) -> Iterator[str]:
 def _tables(setting: Setting, players: list[str], results: dict[tuple[str, str, str], list[Run]]) -> Iterator[str]:
     few, many = setting.slow_episodes, setting.episodes
     yield (
-        f"Regret as a share of what random sessions lose (0 best, 1 random), medians of {setting.seeds} seeds: over the "
-        f"first {few} episodes, and after the slash over {many:,}. A decoy is paid for with √T. {SLOW} goes over its "
-        f"whole past for each episode, so it gets {few} episodes only (and an attacker with √{few}). This release of "
-        "rlberry-scool has no UCB-H (OptQL): the one here is our own.\n"
+        f"Regret as a share of what random sessions lose (0 best, 1 random), medians of {setting.seeds} seeds: over "
+        f"the first {few} episodes, and after the slash over {many:,}. A decoy is paid for with √T. {SLOW} goes over "
+        f"its whole past for each episode, so it gets {few} episodes only (and an attacker with √{few}). This release "
+        "of rlberry-scool has no UCB-H (OptQL): the one here is our own.\n"
     )
     cells = dict.fromkeys((problem, attack) for problem, attack, _ in results)
     rows = [[*cell, *(_regret(results[(*cell, player)], few, many) for player in players)] for cell in cells]

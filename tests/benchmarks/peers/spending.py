@@ -89,8 +89,8 @@ def _runs(jobs: list[Job]) -> list[Run]:
 def report(setting: Setting, measured: Measured) -> Iterator[str]:
     t = setting.rounds
     yield (
-        f"Fixed catalogue, T = {t:,}, insured for {setting.budget:g}; the attacker spends a part of that, or all. Medians "
-        f"of {setting.seeds} seeds. Slope: units of reward lost for each unit of lies.\n"
+        f"Fixed catalogue, T = {t:,}, insured for {setting.budget:g}; the attacker spends a part of that, or all. "
+        f"Medians of {setting.seeds} seeds. Slope: units of reward lost for each unit of lies.\n"
     )
     rows = [
         [learner, attack, when, *(f"{r:.0f} ({s:.1f})" for r, s in zip(line.regret, line.spent, strict=True)),
@@ -106,6 +106,6 @@ def report(setting: Setting, measured: Measured) -> Iterator[str]:
         told = f"{attack}: a unit of lies costs {early.slope:.2f} at T and {late.slope:.2f} at 4T"
         yield f"{told} {verdict('at most 1 more', change <= SLOPE_MAX)}"
         yield f"{attack}: no point is further than {off:.0%} from its line {verdict('≤ 10 %', off <= STRAIGHT_MAX)}"
-    yield f"\nThe premium: regret of insured Holdfast at 4T when nobody lies, by what it is insured for (d = {DIMENSION}):\n"
+    yield f"\nThe premium: Holdfast's regret at 4T when nobody lies, by what it is insured for (d {DIMENSION}):\n"
     header = ["contest", *(f"insured for {budget:g}" for budget in setting.budgets)]
     yield table(header, [[c, *(f"{regret:.0f}" for regret in medians)] for c, medians in measured.premiums.items()])

@@ -56,8 +56,8 @@ def tune(trial: Trial) -> Choices:
 def report(trial: Trial, choices: Choices) -> Iterator[str]:
     """What was tried, and what won where."""
     yield (
-        f"Every setting of every grid was run for {trial.rounds:,} clean rounds of each contest, {trial.seeds} seeds that "
-        "are not used again; the lowest mean regret was taken. Holdfast is not tuned: its constants are the same "
+        f"Every setting of every grid was run for {trial.rounds:,} clean rounds of each contest, {trial.seeds} seeds "
+        "that are not used again; the lowest mean regret was taken. Holdfast is not tuned: its constants are the same "
         "everywhere.\n"
     )
     for name, entry in roster().entries.items():

@@ -19,7 +19,9 @@ class Wabbit:
 
     def __init__(self, shape: Shape, options: str, seed: int) -> None:
         interactions = "" if shape.context is None else "-q sa"
-        self.workspace = vowpalwabbit.Workspace(f"--cb_explore_adf {options} {interactions} --random_seed {seed} --quiet")
+        self.workspace = vowpalwabbit.Workspace(
+            f"--cb_explore_adf {options} {interactions} --random_seed {seed} --quiet"
+        )
         self.rng = np.random.default_rng((seed, 40))
         self.probability, self.asked = 1.0, [""]
 
