@@ -12,6 +12,7 @@ from holdfast.functions.protocol import NORM_MIN, PARAMETERS_MAX
 
 LENGTH_SLACK = 1e-9  # a caller's own rounding
 _LENGTH_SQUARED_MAX = (1.0 + LENGTH_SLACK) ** 2
+_DOUBLE = np.dtype(np.float64)  # compared with a type, numpy would look its dtype up each time
 
 
 def demand_regression(dimension: Any, ridge: Any, norm: Any, norm_max: float = NUMBER_MAX) -> None:
@@ -23,7 +24,7 @@ def demand_regression(dimension: Any, ridge: Any, norm: Any, norm_max: float = N
 
 def check_shape(x: Any, dimension: int) -> None:
     """One point `(d,)` or several `(n, d)`, n ≥ 1, in double precision."""
-    fits = isinstance(x, np.ndarray) and x.dtype == np.float64 and x.ndim in (1, 2) and x.size > 0
+    fits = isinstance(x, np.ndarray) and x.dtype == _DOUBLE and x.ndim in (1, 2) and x.size > 0
     if not fits or x.shape[-1] != dimension:
         raise InvalidInput("/features", f"must be float64 rows of length {dimension}")
 

@@ -68,7 +68,7 @@ class Bandit(Generic[State]):
         """Rank the rows of `options` (K, d). `position` is the place in the log; the first `top` will be shown."""
         self.function.check(options)
         mean, bonus = self.function.optimism(state.function, options, state.beta)
-        return self.rank(mean, bonus, position, top)
+        return ranking.rank(mean, bonus, SCORE_MAX, Draw(self.seed, position, self.exploration_floor), top)
 
     def decide_all(
         self, state: BanditState, options: Sequence[Array], first_position: int, tops: Sequence[int]

@@ -44,7 +44,8 @@ def rank(mean: Array, bonus: Array, cap: float, draw: Draw, top: int = 1) -> Dec
     if not isinstance(draw.position, int) or draw.position < 0:
         raise InvalidInput("/position", "must be a whole number, 0 or more")
     score = mean + bonus
-    np.minimum(score, cap, out=score)  # eqn:confidence_set_mdp: 1 ∧ (f̂ + βb)
+    if score.item(score.argmax()) > cap:  # seldom, once something was learned
+        np.minimum(score, cap, out=score)  # eqn:confidence_set_mdp: 1 ∧ (f̂ + βb)
     order = (-score).argsort(kind="stable")
     if draw.floor or _tie_among_first(top, score, order):
         return _rank_tied(mean, bonus, score, cap, draw, top)
