@@ -69,14 +69,15 @@ bench-peers-quick: .venv-peers/installed
 bench-peers-record: .venv-peers/installed
 	$(PEERS)/python -m tests.benchmarks.peers --record
 
-.venv-peers/installed: requirements.lock pyproject.toml tests/benchmarks/peers/requirements.lock tests/benchmarks/peers/requirements-built.lock
+PEER_LOCKS := $(addprefix tests/benchmarks/peers/,requirements.lock requirements-built.lock requirements-sessions.lock)
+.venv-peers/installed: requirements.lock pyproject.toml $(PEER_LOCKS)
 	$(PYTHON) -m venv .venv-peers
 	$(PEERS)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(PEERS)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	@{ $(PEERS)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r tests/benchmarks/peers/requirements.lock && \
-		$(PEERS)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --require-hashes \
-		-r tests/benchmarks/peers/requirements-built.lock && touch $@; } \
-		|| echo "NOT ALL PEERS COULD BE INSTALLED. The tables say who is missing; the next make tries again."
+	@missing=; for lock in $(PEER_LOCKS); do \
+		$(PEERS)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --require-hashes -r $$lock \
+			|| { missing=yes; echo "NOT INSTALLED: $$lock. The tables will say who is missing; the next make tries again."; }; \
+	done; [ $$missing ] || touch $@
 
 # A cold-item attack over HTTP on an uninsured and an insured learner; a minute or so, page and pictures in data/demo.
 demo: install
@@ -98,9 +99,10 @@ lock:
 LOCK_PEERS := uv pip compile --constraint requirements.lock --python-version 3.11 --python-platform linux --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-annotate --no-header
 lock-peers:
-	$(LOCK_PEERS) tests/benchmarks/peers/requirements.in --override tests/benchmarks/peers/overrides.txt \
-		--output-file tests/benchmarks/peers/requirements.lock
+	$(LOCK_PEERS) tests/benchmarks/peers/requirements.in --output-file tests/benchmarks/peers/requirements.lock
 	$(LOCK_PEERS) tests/benchmarks/peers/requirements-built.in --no-deps --output-file tests/benchmarks/peers/requirements-built.lock
+	$(LOCK_PEERS) tests/benchmarks/peers/requirements-sessions.in --constraint tests/benchmarks/peers/requirements.lock \
+		--override tests/benchmarks/peers/overrides.txt --output-file tests/benchmarks/peers/requirements-sessions.lock
 
 clean:
 	rm -rf .venv .venv-peers .mypy_cache .ruff_cache .pytest_cache .hypothesis

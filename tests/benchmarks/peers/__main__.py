@@ -87,7 +87,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="few rounds: shows that it runs, not what it says")
     parser.add_argument("--record", action="store_true", help="write PEERS.md and the README's part of it")
     arguments = parser.parse_args()
-    if arguments.record and (arguments.quick or roster().missing):
+    if arguments.record and (arguments.quick or roster().missing or sessions.rlberry() is None):
         parser.error("--record needs the whole of it, and every peer")
     commit = checked.checked_out() if arguments.record else ""
     printer = run(QUICK, QUICK_MINUTES_MAX) if arguments.quick else run(Plan(), MINUTES_MAX)

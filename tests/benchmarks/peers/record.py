@@ -4,6 +4,7 @@ import datetime
 import os
 import platform
 import re
+from importlib.metadata import version
 
 from tests.benchmarks.peers.regret import SUMMARY_TITLE
 from tests.benchmarks.peers.roster import roster
@@ -35,7 +36,8 @@ def summary_of(text: str) -> str:
 
 
 def _provenance(commit: str, seconds: float) -> str:
-    versions = ", ".join(f"{name} {number}" for name, number in roster().versions.items())
+    numbers = roster().versions | {"rlberry-scool": version("rlberry-scool")}
+    versions = ", ".join(f"{name} {number}" for name, number in numbers.items())
     return (
         f"Written by `make bench-peers-record` on {datetime.datetime.now(datetime.UTC):%Y-%m-%d} at commit {commit}, "
         f"in {seconds / 60:.0f} minutes on {os.cpu_count()} cores, Python {platform.python_version()}; {versions}."
