@@ -29,7 +29,7 @@ class Setting(NamedTuple):
     """Episodes of everyone, and of the one whose episodes get ever slower."""
 
     episodes: int = 1_000
-    slow_episodes: int = 100
+    slow_episodes: int = 60
     seeds: int = 5
     tuning_seeds: int = 2
 
