@@ -1,5 +1,6 @@
 """One run of one learner on one contest, and all of them on both cores."""
 
+import sys
 import warnings
 from collections.abc import Iterable
 from multiprocessing import Pool
@@ -15,6 +16,7 @@ from tests.benchmarks.peers.questions import Learner, Setting, Shape
 from tests.benchmarks.peers.roster import roster
 
 POINTS = 160  # of a curve
+TOLD_EVERY = 50  # runs
 
 
 class Job(NamedTuple):
@@ -68,9 +70,10 @@ def play(job: Job) -> Run:
 def play_all(jobs: Iterable[Job]) -> dict[tuple[str, str, str], list[Run]]:
     """On both cores; the runs of each contest, learner and setting in the order of their seeds."""
     listed = list(jobs)
-    with Pool(2) as pool:
-        runs = pool.map(play, listed, chunksize=1)
     grouped: dict[tuple[str, str, str], list[Run]] = {}
-    for job, run in zip(listed, runs, strict=True):
-        grouped.setdefault((job.contest, job.learner, repr(job.setting)), []).append(run)
+    with Pool(2) as pool:
+        for done, (job, run) in enumerate(zip(listed, pool.imap(play, listed), strict=True), start=1):
+            grouped.setdefault((job.contest, job.learner, repr(job.setting)), []).append(run)
+            if done % TOLD_EVERY == 0:
+                print(f"{done} of {len(listed)} runs, {job.contest}", file=sys.stderr, flush=True)
     return grouped

@@ -19,6 +19,11 @@ def write(sections: dict[str, str], commit: str, seconds: float) -> None:
     body = "\n\n".join(f"## {name}\n\n{text}" for name, text in sections.items())
     provenance = _provenance(commit, seconds)
     RECORD.write_text(f"# Beside the peers\n\n{provenance}\n\n{body}\n", encoding="utf-8")
+    show()
+
+
+def show() -> None:
+    """Put the summary of what is recorded into the README."""
     text = README.read_text(encoding="utf-8")
     summary = summary_of(RECORD.read_text(encoding="utf-8"))
     README.write_text(SUMMARY.sub(lambda m: m[1] + summary + "\n" + m[2], text), encoding="utf-8")
