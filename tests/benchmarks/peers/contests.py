@@ -79,15 +79,15 @@ CONTESTS = {
     "clicks": Contest(
         Scenario("clicks-suppress", "clicks on the best item are thrown away", Clicks, "suppress the best"),
         must=(LOWEST, FLAT),
-        length=2.0,
+        length=2.5,
         budget=2.5,
     ),
     "fresh contexts": Contest(
         Scenario("fresh-suppress", "the best of ten new items is pulled down", FreshContexts, "suppress the best"),
-        length=0.25,
+        length=1 / 3,
     ),
-    "nonlinear": Contest(SCENARIOS["smooth-sparse"], Lifted, length=0.25),
-    "digits": Contest(SCENARIOS["digits-flip"], Disjoint, length=0.25),
+    "nonlinear": Contest(SCENARIOS["smooth-sparse"], Lifted, length=1 / 3),
+    "digits": Contest(SCENARIOS["digits-flip"], Disjoint, length=1 / 3),
 }
 # One catalogue, three ways to spend: for what a unit of lies costs.
 SPENT = {

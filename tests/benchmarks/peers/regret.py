@@ -19,7 +19,7 @@ GROWTH_MAX, SHARE_MAX = 1.5, 0.5
 class Setting(NamedTuple):
     """How long, how often, and how much is spent; a contest may say it needs more or less of each."""
 
-    rounds: int = 4_000  # T; every run goes on to 4T
+    rounds: int = 3_000  # T; every run goes on to 4T
     seeds: int = 10
     budget: float = 10.0
     trial: tuning.Trial = tuning.Trial()
