@@ -2,11 +2,12 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+PEERS := .venv-peers/bin
 # At these sizes one BLAS thread is faster, and the same bits come out every time.
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
-.PHONY: install serve test check chaos sdk-check bench bench-record bench-endurance demo openapi lock clean
+.PHONY: install serve test check chaos sdk-check bench bench-record bench-endurance bench-peers bench-peers-quick bench-peers-record demo openapi lock lock-peers clean
 
 install: .venv/installed
 
@@ -23,10 +24,12 @@ serve: install
 	@mkdir -p data
 	$(BIN)/holdfast serve --database-url sqlite:///data/holdfast.db
 
-# A file of tests on each core at a time; schemathesis gives its tests one name, of which xdist would run one.
+# A file of tests on each core at a time; schemathesis gives its tests one name, of which xdist would run one. Then a
+# glance at the comparison with the peers, in their own environment: half a minute, and two more the first time.
 test: check
 	$(BIN)/pytest -n 2 --dist loadfile --ignore tests/acceptance/test_openapi.py
 	$(BIN)/pytest tests/acceptance/test_openapi.py
+	$(MAKE) bench-peers-quick
 
 check: install
 	$(BIN)/ruff check .
@@ -54,6 +57,28 @@ bench-record: install
 bench-endurance: install
 	$(BIN)/python -m tests.benchmarks endurance
 
+# Holdfast beside other libraries, which live in an environment of their own; under half an hour. The page: data/peers.
+bench-peers: .venv-peers/installed
+	$(PEERS)/python -m tests.benchmarks.peers
+
+# Few rounds of everything, in under three minutes: shows that it runs, not what it says.
+bench-peers-quick: .venv-peers/installed
+	$(PEERS)/python -m tests.benchmarks.peers --quick
+
+# The same as bench-peers, written into PEERS.md and the README.
+bench-peers-record: .venv-peers/installed
+	$(PEERS)/python -m tests.benchmarks.peers --record
+
+PEER_LOCKS := $(addprefix tests/benchmarks/peers/,requirements.lock requirements-built.lock requirements-sessions.lock)
+.venv-peers/installed: requirements.lock pyproject.toml $(PEER_LOCKS)
+	$(PYTHON) -m venv .venv-peers
+	$(PEERS)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(PEERS)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@missing=; for lock in $(PEER_LOCKS); do \
+		$(PEERS)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --require-hashes -r $$lock \
+			|| { missing=yes; echo "NOT INSTALLED: $$lock. The tables will say who is missing; the next make tries again."; }; \
+	done; [ $$missing ] || touch $@
+
 # A cold-item attack over HTTP on an uninsured and an insured learner; a minute or so, page and pictures in data/demo.
 demo: install
 	$(BIN)/holdfast simulate demo
@@ -70,5 +95,14 @@ lock:
 		--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
 		--output-file requirements-service.lock
 
+# Needs uv. What the peers need beyond Holdfast's own lock, which settles the versions they share.
+LOCK_PEERS := uv pip compile --constraint requirements.lock --python-version 3.11 --python-platform linux --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --no-annotate --no-header
+lock-peers:
+	$(LOCK_PEERS) tests/benchmarks/peers/requirements.in --output-file tests/benchmarks/peers/requirements.lock
+	$(LOCK_PEERS) tests/benchmarks/peers/requirements-built.in --no-deps --output-file tests/benchmarks/peers/requirements-built.lock
+	$(LOCK_PEERS) tests/benchmarks/peers/requirements-sessions.in --constraint tests/benchmarks/peers/requirements.lock \
+		--override tests/benchmarks/peers/overrides.txt --output-file tests/benchmarks/peers/requirements-sessions.lock
+
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-peers .mypy_cache .ruff_cache .pytest_cache .hypothesis

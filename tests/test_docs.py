@@ -12,6 +12,7 @@ import holdfast
 import holdfast_client
 from tests.acceptance.server import Server
 from tests.benchmarks import record
+from tests.benchmarks.peers import record as peers_record
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -58,6 +59,12 @@ def test_every_module_of_the_simulator_is_on_the_code_map() -> None:
         assert f"`{path.stem}`" in row or path.stem == "__init__", path.name
 
 
+def test_every_module_of_the_comparison_is_on_the_code_map() -> None:
+    row = next(line for line in _text("ARCHITECTURE.md").splitlines() if "`tests/benchmarks/peers/`" in line)
+    for path in (ROOT / "tests/benchmarks/peers").glob("*.py"):
+        assert f"`{path.stem}`" in row or path.stem in {"__init__", "__main__", "conftest", "test_peers"}, path.name
+
+
 def test_every_dependency_has_its_line_of_reason() -> None:
     table = _text("ARCHITECTURE.md").split("## Dependencies")[1]
     wanted = PROJECT["dependencies"] + [d for extra in PROJECT["optional-dependencies"].values() for d in extra]
@@ -84,6 +91,12 @@ def test_the_recorded_benchmarks_show_what_they_must() -> None:
     recorded = _text("BENCHMARKS.md")
     assert "NO)" not in recorded
     assert recorded.count("yes)") >= 8
+
+
+def test_the_readmes_comparison_is_the_recorded_one() -> None:
+    shown = peers_record.SUMMARY.search(_text("README.md"))
+    assert shown is not None
+    assert shown[0].split("\n", 1)[1].rsplit("\n", 1)[0] == peers_record.summary_of(_text("PEERS.md"))
 
 
 def test_no_tracked_file_names_a_machines_path_or_a_registrys_host() -> None:

@@ -1,6 +1,7 @@
 """Composition in one visible place: the parts of a serving process, put together."""
 
 import gc
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -30,6 +31,7 @@ from holdfast.store.migrate import migrate
 DRAIN_WITHIN_S = 3  # for the requests that are being answered
 SAVE_WITHIN_S = 4.0  # for the writer; what it cannot save then is in the log
 GARBAGE_LOOK_EVERY = 10_000  # new containers
+TURN_S = 0.0005  # of one thread, while another waits for the interpreter
 
 log = structlog.get_logger("holdfast")
 
@@ -48,7 +50,7 @@ def build(settings: Settings) -> FastAPI:
             app.state.metrics = Metrics(app.state.traffic, host)
             gate = Gate(database, settings.pepper.encode(), settings.auth == "off")
             app.state.service = Service(database, host, gate, Limits(settings.rate_limit, settings.rate_burst))
-            _settle_memory()
+            _settle_python()
             yield
             host.stop(SAVE_WITHIN_S)
             database.close()
@@ -68,11 +70,13 @@ def build(settings: Settings) -> FastAPI:
     return app
 
 
-def _settle_memory() -> None:
-    """What is there at the start stays: do not look at it again for every few requests."""
+def _settle_python() -> None:
+    """What is there at the start stays: do not look at it again for every few requests. And the event loop, which is
+    never done for long, lets the writer go on when PostgreSQL has answered it."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(GARBAGE_LOOK_EVERY)
+    sys.setswitchinterval(TURN_S)
 
 
 def front(app: FastAPI, settings: Settings) -> Watch:

@@ -33,7 +33,7 @@ LEARNER = {"name": "bench", "kind": "bandit", "features": {"kind": "dense", "con
 LEARNER |= {"corruption": {"budget": 20.0}, "horizon": 1_000_000}
 
 
-def _bodies(count: int = 50) -> list[dict[str, object]]:
+def bodies(count: int = 50) -> list[dict[str, object]]:
     rng = np.random.default_rng(0)
     return [
         {
@@ -75,11 +75,11 @@ def _cpu_s(pid: int) -> float:
 
 
 class Noop:
-    """The do-nothing server in a process of its own."""
+    """The do-nothing server, or another one that answers as it does, in a process of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, module: str = "tests.benchmarks.noop") -> None:
         self.port = free_port()
-        self.process = subprocess.Popen([sys.executable, "-m", "tests.benchmarks.noop", str(self.port)])
+        self.process = subprocess.Popen([sys.executable, "-m", module, str(self.port)])
         for _ in range(200):
             try:
                 httpx.get(f"http://127.0.0.1:{self.port}/health/ready")
@@ -100,7 +100,7 @@ class Rewarder:
         self.server, self.number = server, 0
 
     def prepare(self, count: int) -> Iterator[bytes]:
-        body, names = _bodies(1)[0], [f"r{self.number + i}" for i in range(count)]
+        body, names = bodies(1)[0], [f"r{self.number + i}" for i in range(count)]
         self.number += count
         for start in range(0, count, 500):
             batch = {"decisions": [body | {"decision_id": name} for name in names[start : start + 500]]}
@@ -137,18 +137,18 @@ def _table(setting: Setting, noop: Noop, servers: dict[str, Server]) -> Iterator
 
 
 def _calls(setting: Setting, noop: Noop, servers: dict[str, Server]) -> dict[str, Call]:
-    bodies = [json.dumps(body).encode() for body in _bodies()]
-    batch = json.dumps({"decisions": _bodies(BATCH)}).encode()
+    single = [json.dumps(body).encode() for body in bodies()]
+    batch = json.dumps({"decisions": bodies(BATCH)}).encode()
     reward = json.dumps({"decision_id": "r1", "value": 0.5}).encode()
     path, count, connections = "/v1/learners/bench/decisions", setting.requests, setting.connections
     calls = {
-        "no-op decide": Call(noop, lambda: cycle([request_bytes("/decide", b) for b in bodies]), count, connections),
+        "no-op decide": Call(noop, lambda: cycle([request_bytes("/decide", b) for b in single]), count, connections),
         "no-op reward": Call(noop, lambda: cycle([request_bytes("/reward", reward)]), count, connections),
     }
     for kind, server in servers.items():
         rewarder = Rewarder(server)
         calls[f"{kind} decide"] = Call(
-            server, lambda: cycle([request_bytes(path, b) for b in bodies]), count, connections
+            server, lambda: cycle([request_bytes(path, b) for b in single]), count, connections
         )
         calls[f"{kind} reward"] = Call(server, lambda r=rewarder: r.prepare(count), count, connections)
         calls[f"{kind} decide ×{BATCH}"] = Call(

@@ -10,7 +10,10 @@ from holdfast_client.simulator.problems import Array
 
 WIDTH, HEIGHT = 640, 360
 LEFT, RIGHT, TOP, BOTTOM = 64, 28, 40, 48
-COLOURS = ("#c2410c", "#1d4ed8", "#15803d", "#7e22ce")  # told apart by the colour-blind, too
+COLOURS = (
+    *("#c2410c", "#1d4ed8", "#15803d", "#7e22ce"),  # told apart by the colour-blind, too
+    *("#0891b2", "#a16207", "#db2777", "#475569", "#65a30d", "#000000", "#f59e0b", "#6b7280"),
+)
 POINTS_MAX = 300
 BINS = 40
 LEGEND = 90  # for each name
@@ -41,8 +44,8 @@ class _Frame:
         return " ".join(self.at(a, b) for a, b in zip(x.tolist(), y.tolist(), strict=True))
 
 
-def curves(title: str, lines: Sequence[Line], across: str, up: str) -> str:
-    """Lines with their bands and a legend."""
+def curves(title: str, lines: Sequence[Line], across: str, up: str, has_legend: bool = True) -> str:
+    """Lines with their bands and a legend, unless the page has one of its own."""
     thin = [_thinned(line) for line in lines]
     tops = [line.y if line.high is None else line.high for line in thin]
     frame = _framed(max(float(line.x.max()) for line in thin), max(float(top.max()) for top in tops))
@@ -51,7 +54,7 @@ def curves(title: str, lines: Sequence[Line], across: str, up: str) -> str:
         f'<polyline points="{frame.path(line.x, line.y)}" fill="none" stroke="{colour}" stroke-width="2"/>'
         for line, colour in zip(thin, COLOURS, strict=False)
     ]
-    for place, (line, colour) in enumerate(zip(thin, COLOURS, strict=False)):
+    for place, (line, colour) in enumerate(zip(thin, COLOURS, strict=False) if has_legend else ()):
         right = WIDTH - RIGHT - LEGEND * (len(thin) - 1 - place)
         drawn.append(_text(right, 22, line.name, colour, 'text-anchor="end" font-weight="bold"'))
     return _picture(title, frame, drawn, across, up)

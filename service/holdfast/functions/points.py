@@ -12,6 +12,7 @@ from holdfast.functions.protocol import NORM_MIN, PARAMETERS_MAX
 
 LENGTH_SLACK = 1e-9  # a caller's own rounding
 _LENGTH_SQUARED_MAX = (1.0 + LENGTH_SLACK) ** 2
+_DOUBLE = np.dtype(np.float64)  # compared with a type, numpy would look its dtype up each time
 
 
 def demand_regression(dimension: Any, ridge: Any, norm: Any, norm_max: float = NUMBER_MAX) -> None:
@@ -23,7 +24,7 @@ def demand_regression(dimension: Any, ridge: Any, norm: Any, norm_max: float = N
 
 def check_shape(x: Any, dimension: int) -> None:
     """One point `(d,)` or several `(n, d)`, n ≥ 1, in double precision."""
-    fits = isinstance(x, np.ndarray) and x.dtype == np.float64 and x.ndim in (1, 2) and x.size > 0
+    fits = isinstance(x, np.ndarray) and x.dtype == _DOUBLE and x.ndim in (1, 2) and x.size > 0
     if not fits or x.shape[-1] != dimension:
         raise InvalidInput("/features", f"must be float64 rows of length {dimension}")
 
@@ -32,7 +33,9 @@ def check_in_unit_ball(x: Any, dimension: int) -> None:
     """Points of every class but a table: finite, and at most 1 long."""
     check_shape(x, dimension)
     rows = x.ravel()
-    together = ddot(rows, rows)  # in BLAS, which does not warn of overflow
-    longest = np.vecdot(x, x).max() if x.ndim == 2 and together < math.inf else together
+    longest = ddot(rows, rows)  # all of them together, in BLAS, which does not warn of overflow
+    if x.ndim == 2 and longest < math.inf:
+        squared = np.vecdot(x, x)
+        longest = squared.item(squared.argmax())  # half the time of `max`
     if not longest <= _LENGTH_SQUARED_MAX:  # true for NaN too
         raise InvalidInput("/features", "must be finite and lie in the unit ball")

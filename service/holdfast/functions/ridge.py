@@ -44,7 +44,8 @@ def fold(root: Array, theta: Array, whitened: Array, width_squared: float, resid
     # Potter: S ← S − w/(g + √g) · (Λ⁻¹φ)(Sᵀφ)ᵀ with g = 1 + w·b². `root.T` is the same memory in BLAS's order.
     dger(-weight / (growth + math.sqrt(growth)), whitened, gain, a=root.T, overwrite_a=True)
     # θ̂ ← θ̂ + Λ_new⁻¹ φ w (y − f̂)   (eqn:weighted_regression, one step)
-    theta += gain * (weight * residual / growth)
+    gain *= weight * residual / growth
+    theta += gain
     return math.log(growth)
 
 
@@ -104,7 +105,9 @@ class RidgeOnFeatures:
 
     def optimism(self, state: RidgeState, x: Array, beta: float) -> tuple[Array, Array]:
         phi = self.lift(state.basis, x)
-        return phi.dot(state.theta), beta * widths(state.root, phi)
+        bonus = widths(state.root, phi)
+        bonus *= beta
+        return phi.dot(state.theta), bonus
 
     def observe(
         self, state: RidgeState, x: Array, y: float, weigh: Weigh, donate: bool = False

@@ -68,7 +68,7 @@ class Bandit(Generic[State]):
         """Rank the rows of `options` (K, d). `position` is the place in the log; the first `top` will be shown."""
         self.function.check(options)
         mean, bonus = self.function.optimism(state.function, options, state.beta)
-        return self.rank(mean, bonus, position, top)
+        return ranking.rank(mean, bonus, SCORE_MAX, Draw(self.seed, position, self.exploration_floor), top)
 
     def decide_all(
         self, state: BanditState, options: Sequence[Array], first_position: int, tops: Sequence[int]
@@ -122,9 +122,12 @@ class Bandit(Generic[State]):
 
 def checked_reward(reward: Any) -> float:
     """The reward as a Python float in [0, 1], the only kind of number the state may ever see."""
-    if type(reward) is bool or not isinstance(reward, int | float | np.integer | np.floating):
+    if type(reward) is float:
+        value = reward
+    elif type(reward) is bool or not isinstance(reward, int | float | np.integer | np.floating):
         raise InvalidInput("/value", "must be a number")
-    value = float(reward)
+    else:
+        value = float(reward)
     if not 0.0 <= value <= 1.0:  # true for NaN too
         raise InvalidInput("/value", "must be scaled to [0, 1]")
     return value

@@ -43,7 +43,9 @@ def rank(mean: Array, bonus: Array, cap: float, draw: Draw, top: int = 1) -> Dec
     """The decision that follows from means and bonuses alone; nothing is worth more than `cap`."""
     if not isinstance(draw.position, int) or draw.position < 0:
         raise InvalidInput("/position", "must be a whole number, 0 or more")
-    score = np.minimum(mean + bonus, cap)  # eqn:confidence_set_mdp: 1 ∧ (f̂ + βb)
+    score = mean + bonus
+    if score.item(score.argmax()) > cap:  # seldom, once something was learned
+        np.minimum(score, cap, out=score)  # eqn:confidence_set_mdp: 1 ∧ (f̂ + βb)
     order = (-score).argsort(kind="stable")
     if draw.floor or _tie_among_first(top, score, order):
         return _rank_tied(mean, bonus, score, cap, draw, top)
@@ -88,7 +90,7 @@ def _rank_tied(mean: Array, bonus: Array, score: Array, cap: float, draw: Draw, 
 
 
 def _greedy(order: Order, mean: Array, bonus: Array, score: Array) -> Decision:
-    chosen = int(order[0])
+    chosen = order.item(0)
     probability = np.zeros(len(score))
     probability[chosen] = 1.0
     return Decision(chosen, order, mean, bonus, score, probability)
@@ -103,13 +105,16 @@ def _order_all(key: Array) -> tuple[Order, npt.NDArray[np.bool_]]:
 
 def _tie_among_first(top: int, key: Array, order: Order) -> bool:
     """Whether who is among the first `top`, or in which order, hangs on a tie."""
+    if top == 1 < len(order):
+        return key.item(order.item(0)) - key.item(order.item(1)) <= ROUNDING
     return any(key[order[i]] - key[order[i + 1]] <= ROUNDING for i in range(min(top, len(order) - 1)))
 
 
 def _tie_key(bonus: Array, score: Array, cap: float) -> Array:
     """What to rank by when scores tie, the normal case early on: equal where only rounding differs."""
-    key: Array = np.where(score >= cap - ROUNDING, cap + bonus, score)
-    return key.round(ROUNDING_DIGITS)
+    key = score.copy()
+    np.add(cap, bonus, out=key, where=score >= cap - ROUNDING)
+    return key.round(ROUNDING_DIGITS, out=key)
 
 
 def _moved_to_front(order: Order, index: int) -> Order:
