@@ -72,7 +72,8 @@ def build(settings: Settings) -> FastAPI:
 
 def _settle_python() -> None:
     """What is there at the start stays: do not look at it again for every few requests. And the event loop, which is
-    never done for long, lets the writer go on when PostgreSQL has answered it."""
+    never done for long, lets the writer go on when PostgreSQL has answered it.
+    """
     gc.collect()
     gc.freeze()
     gc.set_threshold(GARBAGE_LOOK_EVERY)
