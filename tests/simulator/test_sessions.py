@@ -103,7 +103,7 @@ def _audited() -> SessionAuditor:
     auditor.stepped("e-0", 1, STEP)
     auditor.claim("e-0", 1, 0.5)
     auditor.rewarded("e-0", 1, 0.5, RewardResult("e-0", "learned", 1.0, 3))
-    auditor.finished("e-0", EpisodeEnd("e-0", {"outcome": "learned"}))
+    auditor.finished("e-0", EpisodeEnd("e-0", outcome="learned"))
     assert auditor.violations == []
     return auditor
 
@@ -154,7 +154,7 @@ def test_what_is_told_of_a_reward_must_be_what_becomes_of_it() -> None:
         auditor.stepped("e-0", number, Step(number, Chosen("a", 0), number + 1))
     for step, outcome in ((1, "learned"), (1, "pending")):
         auditor.rewarded("e-0", step, 0.5, RewardResult("e-0", outcome, None, 4))
-    auditor.finished("e-0", EpisodeEnd("e-0", {"outcome": "learned"}))
+    auditor.finished("e-0", EpisodeEnd("e-0", outcome="learned"))
     auditor.rewarded("e-0", 2, 0.5, RewardResult("e-0", "pending", None, 5))
     said = [violation.what.split(": ")[1] for violation in auditor.violations]
     assert said == [

@@ -66,7 +66,7 @@ class SessionAuditor:
 
     def finished(self, name: str, end: EpisodeEnd) -> None:
         self._finished.add(name)
-        self._check_outcome(f"finish of {name}", end.extra.get("outcome"), self._state(name))
+        self._check_outcome(f"finish of {name}", end.outcome, self._state(name))
 
     def _state(self, name: str) -> str:
         """Of an episode, by all that was acknowledged."""
