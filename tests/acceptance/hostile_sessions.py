@@ -21,7 +21,7 @@ def everything() -> Iterator[Hostile]:
 
 def _shapes() -> Iterator[Hostile]:
     for verb, path in PATHS.items():
-        for text in (b"", b"null", b"[]", b"1", b"{}{}", b'{"secret-word": 1}', b"\x00", b"\xff\xfe", nested(9)):
+        for text in (b" ", b"null", b"[]", b"1", b"{}{}", b'{"secret-word": 1}', b"\x00", b"\xff\xfe", nested(9)):
             yield Hostile(f"{verb}: {text[:20]!r}", path, text, 422)
         yield Hostile(f"9 MB to {verb}", path, b" " * 9_000_000 + b"{}", 413)
         yield Hostile(f"{verb} twice", path, b'{"state": 1, "state": 1, "step": 1, "step": 1}', 422)

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from fastapi import FastAPI
 from msgspec import Struct
+from msgspec.structs import fields
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
@@ -247,7 +248,9 @@ def _operation(path: str, route: HotRoute) -> dict[str, Any]:
 
 
 def _body(model: type[Struct] | type[BaseModel], example: dict[str, Any]) -> dict[str, Any]:
-    return {"required": True, "content": {"application/json": {"schema": _ref(model), "example": example}}}
+    """An empty body says as much as an empty object, where nothing has to be said."""
+    needed = issubclass(model, BaseModel) or any(field.required for field in fields(model))
+    return {"required": needed, "content": {"application/json": {"schema": _ref(model), "example": example}}}
 
 
 def _ref(model: type[Struct] | type[BaseModel]) -> dict[str, str]:
