@@ -1,13 +1,15 @@
 """What PostgreSQL is sent in its binary format, and what waits for the next round trip."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import insert, text
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
+from holdfast.errors import Unavailable
 from holdfast.store import postgresql
 from holdfast.store.bulk import Changes, driver_of
 from holdfast.store.database import Connection, Database
@@ -89,6 +91,19 @@ def test_a_refused_transaction_sends_nothing_of_what_it_put_off(database: Databa
         _write_and_fail(connection)
     with database.write() as connection:
         assert connection.execute(text("SELECT count(*) FROM events")).scalar_one() == 0
+
+
+def _fail_and_go_on(connection: Connection) -> None:
+    """As a snapshot does that is not saved: what was put off before it fails with it."""
+    twice = [(1, position, "decision", "d/1", 0, None, None, b"") for position in (1, 2)]
+    PostgreSQL().write(connection, Changes(twice, [], [], [(1, 2)]))
+    with suppress(SQLAlchemyError):
+        connection.execute(text("SAVEPOINT a"))
+
+
+def test_a_transaction_in_which_a_failure_was_passed_over_is_not_committed(database: Database) -> None:
+    with pytest.raises(Unavailable), database.write() as connection:
+        _fail_and_go_on(connection)
 
 
 def test_statements_stay_prepared_after_a_savepoint_was_rolled_back(database: Database) -> None:

@@ -47,8 +47,11 @@ class ImpatientConnection(psycopg.Connection[Any]):
         self.put_off("BEGIN ISOLATION LEVEL READ COMMITTED")
 
     def commit(self) -> None:
-        if self._put_off or self.pgconn.transaction_status != TransactionStatus.IDLE:
-            self.ask("COMMIT")
+        """A transaction in which something failed is rolled back by COMMIT, and that is no commit."""
+        if not self._put_off and self.pgconn.transaction_status == TransactionStatus.IDLE:
+            return
+        if self.ask("COMMIT").command_status != b"COMMIT":
+            raise psycopg.OperationalError("the transaction had failed before")
 
     def rollback(self) -> None:
         self._put_off.clear()
