@@ -6,6 +6,7 @@ auditor; who uses more CPU, the workers or the service, says which of the two wa
 """
 
 import asyncio
+import gc
 import multiprocessing
 import signal
 import time
@@ -30,6 +31,7 @@ from holdfast_client.simulator.workers import DecisionWorker, Load, Told, Worker
 WORKERS_MAX = 64
 FULL = 0.85  # of a core
 SAMPLE_EVERY_S = 0.25
+YOUNG_ONLY = (1_000, 10, 2**30)  # how often Python looks for garbage among the new, the middle-aged and the old
 
 
 class NoAnswerAtAll(ValueError):
@@ -163,6 +165,7 @@ def _sampled(pending: Any, pid: int | None, progress: Progress) -> Iterator[Usag
 
 
 def _work(url: str, load: Load, learner: str, seed: int) -> Told:
+    gc.set_threshold(*YOUNG_ONLY)  # the auditor keeps all it is told: looking through it again stalls the callers
     return asyncio.run(_worker(url, load, learner, seed).finish())
 
 

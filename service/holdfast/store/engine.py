@@ -23,7 +23,7 @@ CONNECT_TIMEOUT_S = 2
 ENGINE: dict[str, Any] = {"pool_use_lifo": True, "pool_timeout": 5, "hide_parameters": True}
 TCP_LIMITS = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 5_000}
 SQLITE_BUSY_TIMEOUT_MS = 4_000
-SQLITE_CACHE_KIB = 65_536
+SQLITE_CACHE_KIB = 16_384  # the system keeps the file's pages too
 SQLITE_STATEMENTS_KEPT = 512
 
 
