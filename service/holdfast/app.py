@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 import structlog
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.routing import Route
@@ -52,7 +53,7 @@ def build(settings: Settings) -> FastAPI:
             app.state.service = Service(database, host, gate, Limits(settings.rate_limit, settings.rate_burst))
             _settle_python()
             yield
-            host.stop(SAVE_WITHIN_S)
+            await run_in_threadpool(host.stop, SAVE_WITHIN_S)
             database.close()
 
     app = FastAPI(title="Holdfast", version=__version__, lifespan=lifespan, redirect_slashes=False)
@@ -71,8 +72,8 @@ def build(settings: Settings) -> FastAPI:
 
 
 def _settle_python() -> None:
-    """What is there at the start stays: do not look at it again for every few requests. And the event loop, which is
-    never done for long, lets the writer go on when PostgreSQL has answered it.
+    """What is there at the start stays: do not look at it again for every few requests. And the event loop has its turn
+    soon while a plan is made, or something else that takes long, on another thread.
     """
     gc.collect()
     gc.freeze()

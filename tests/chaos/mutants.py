@@ -5,12 +5,15 @@
 
 import time
 import uuid
+from functools import partial
 
 from holdfast.hosting import host, learn, recover
-from holdfast.hosting.host import Host, Job
+from holdfast.hosting.host import Host
 from holdfast.hosting.live import LiveLearner
+from holdfast.hosting.mailbox import Job
 from holdfast.store.database import Connection
 from holdfast.store.log import Transaction
+from holdfast.store.waiting import apart
 
 SNAPSHOT_EVERY = 40
 PAUSE_S = 0.02  # between what is done too early and the commit, as on a slow disk: few kills are enough to catch it
@@ -38,7 +41,7 @@ def early_ack() -> None:
         with self._database.write() as connection:
             transaction = Transaction(connection)
             host._publish(batch, self._perform(batch, transaction))
-            time.sleep(PAUSE_S)
+            apart(partial(time.sleep, PAUSE_S))  # the event loop goes on
             transaction.flush()
             self._save_if_due(connection, batch)
 
@@ -60,7 +63,7 @@ def snapshot_ahead_of_log() -> None:
                 transaction = Transaction(connection)
                 answers = self._perform(batch, transaction)
                 self._save_if_due(connection, batch)
-            time.sleep(PAUSE_S)
+            apart(partial(time.sleep, PAUSE_S))  # the event loop goes on
             with self._database.write() as connection:
                 transaction.connection = connection
                 transaction.flush()

@@ -9,10 +9,10 @@ import pytest
 from holdfast.errors import Conflict, Unavailable
 from holdfast.hosting.blueprint import draw
 from holdfast.hosting.decide import Decide
-from holdfast.hosting.host import QUEUE_MAX, Job
 from holdfast.hosting.ids import new_id
 from holdfast.hosting.learn import Claim, Reward, Verdict
 from holdfast.hosting.live import LiveLearner
+from holdfast.hosting.mailbox import WAITING_MAX, Job
 from holdfast.hosting.once import Once, Rendered
 from holdfast.hosting.operation import Needs, Operation, runs_of_strangers
 from holdfast.store import learners
@@ -178,7 +178,7 @@ def test_operations_of_several_kinds_are_performed_in_the_order_in_which_they_ca
 
 def test_more_than_the_queue_holds_is_refused_and_none_of_it_waits(driver: Driver) -> None:
     with pytest.raises(Unavailable):
-        together(driver, *([Decide("home", [])] * (QUEUE_MAX + 1)))
+        together(driver, *([Decide("home", [])] * (WAITING_MAX + 1)))
     assert driver.host.queued() == 0
 
 

@@ -13,7 +13,8 @@ from holdfast.api.limits import Limits
 from holdfast.errors import NotFound, Unavailable
 from holdfast.features import Encoder
 from holdfast.hosting.blueprint import AnyBlueprint, draw
-from holdfast.hosting.host import Host, Job
+from holdfast.hosting.host import Host
+from holdfast.hosting.mailbox import Job
 from holdfast.hosting.operation import Operation
 from holdfast.store import learners
 from holdfast.store.database import Database
@@ -41,7 +42,7 @@ class Service:
         answer: asyncio.Future[Any] = loop.create_future()
         if not self._outbox:
             loop.call_soon(self._hand_over, loop, 0)
-        self._outbox.append(Job(operation, answer, loop))
+        self._outbox.append(Job(operation, answer))
         deadline = loop.call_later(ANSWER_WITHIN_S, _give_up, answer)
         try:
             return await answer

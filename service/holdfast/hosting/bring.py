@@ -39,6 +39,10 @@ class Observe(OneByOne):
     learner: str
     observations: list[Observation]
 
+    @property
+    def size(self) -> int:
+        return len(self.observations)
+
     def perform(self, live: LiveBandit, transaction: Transaction, now: int) -> list[Learned]:
         if live.paused or live.mode == "frozen":
             raise Conflict("paused", "the learner is paused or frozen")

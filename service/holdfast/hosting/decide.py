@@ -50,6 +50,10 @@ class Decide:
     questions: Sequence[Question]
     encoder: Encoder | None = None  # that φ was made with
 
+    @property
+    def size(self) -> int:
+        return len(self.questions)
+
     def needs(self, live: LiveLearner) -> Needs:
         return Needs(events=[decision_event_id(name) for name in self.given()])
 

@@ -1,7 +1,10 @@
-"""The writer: one thread that owns the live learners, and commits what many requests ask for in one transaction.
+"""The writer: it owns the live learners, and commits what many requests ask for in one transaction.
+
+It runs on the thread of the event loop that reads the requests (`store/waiting.py` says why and how), one batch after
+the other. What takes long it has done on another thread, and waits for that as it waits for the database.
 
 Invariants
-1. Only this thread touches a live learner. Whoever wants to read one submits an operation.
+1. Only the writer touches a live learner. Whoever wants to read one submits an operation.
 2. Compute, commit, answer: no answer leaves before the commit that holds its effect.
 3. When a commit fails, the learners it touched are forgotten and revived from the log: memory never runs ahead of it.
 4. Operations of one batch do not know each other: a refused one costs its neighbours nothing, a broken one runs alone.
@@ -11,16 +14,16 @@ Invariants
 import asyncio
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import suppress
+from functools import partial
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 from holdfast.errors import NotFound, Unavailable
 from holdfast.hosting.aside import Aside
 from holdfast.hosting.live import LiveLearner, snapshot_of
+from holdfast.hosting.mailbox import Job, Mailbox
 from holdfast.hosting.meter import Meter
 from holdfast.hosting.operation import Operation, perform_alike
 from holdfast.hosting.recover import Warn, catch_up, revive
@@ -30,23 +33,15 @@ from holdfast.store import idempotency, snapshots
 from holdfast.store import learners as rows
 from holdfast.store.database import Connection, Database
 from holdfast.store.log import Transaction, overdue
+from holdfast.store.waiting import apart, breathe, on_loop
 
-QUEUE_MAX = 4_096
-BATCH_MAX = 512
 SNAPSHOT_EVERY = 10_000  # events
-PACE_S = 0.002  # from one transaction to the next, while callers come together
+TURN_S = 0.01  # what takes longer is not done on the event loop's thread
+CAUGHT_UP_AT_ONCE = 500  # events, likewise
 SWEEP_EVERY_S = 0.5
 SWEEP_FOR_S = 0.05  # while requests wait
 SWEEP_LEARNERS_MAX = 100
 FORGET_EVERY_S = 60.0
-
-
-class Job(NamedTuple):
-    """An operation and whoever waits for it: a thread, or a future of this event loop."""
-
-    operation: Operation
-    answer: "Future[Any] | asyncio.Future[Any]"
-    loop: asyncio.AbstractEventLoop | None = None
 
 
 def microseconds() -> int:
@@ -61,37 +56,37 @@ class Host:
         self.meter = Meter()
         self._warn = self.meter.hearing(warn)
         self._clock = clock
-        self._waiting: deque[Job] = deque()
-        self._awake = threading.Condition()
-        self._stopping = False
+        self._mailbox = Mailbox()
         self._live: dict[str, LiveLearner] = {}
         self._forget_from = 0.0
         self._aside = Aside(database, self.submit, self._warn)
-        self._thread = threading.Thread(target=self._run, name="holdfast-writer", daemon=True)
+        self._ended = threading.Event()
 
     def start(self) -> None:
-        self._thread.start()
+        """On the running event loop; where there is none, on a thread with one of its own."""
+        try:
+            self._task = asyncio.get_running_loop().create_task(self._run())
+        except RuntimeError:
+            threading.Thread(target=asyncio.run, args=(self._run(),), name="holdfast-writer", daemon=True).start()
         self._aside.start()
 
     def lives(self) -> bool:
         """Whether the writer is there to answer."""
-        return self._thread.is_alive()
+        return not self._ended.is_set()
 
     def queued(self) -> int:
         """How many operations wait for the writer."""
-        return len(self._waiting)
+        return len(self._mailbox)
 
     def live_learners(self) -> int:
         """How many learners are in memory."""
         return len(self._live)
 
     def stop(self, timeout_s: float) -> None:
-        """Finish what is waiting, save what was learned, end the thread."""
+        """Finish what is waiting, save what was learned; asked for on another thread than the writer's."""
         self._aside.stop()
-        with self._awake:
-            self._stopping = True
-            self._awake.notify()
-        self._thread.join(timeout_s)
+        self._mailbox.close()
+        self._ended.wait(timeout_s)
 
     def submit(self, operation: Operation) -> "Future[Any]":
         """The answer, once it is durable; a HoldfastError if it was refused or could not be done."""
@@ -101,31 +96,25 @@ class Host:
 
     def submit_all(self, jobs: list[Job]) -> None:
         """Hand over what came in together, so that it can be committed together."""
-        with self._awake:
-            if self._stopping or len(self._waiting) + len(jobs) > QUEUE_MAX:
-                raise Unavailable("the service is stopping or its queue is full")
-            self._waiting.extend(jobs)
-            self._awake.notify()
+        self._mailbox.put(jobs)
 
-    def _run(self) -> None:
+    async def _run(self) -> None:
+        try:
+            await self._work()
+            await on_loop(self._save_all)
+        finally:
+            self._ended.set()
+
+    async def _work(self) -> None:
         next_sweep = time.monotonic()
-        while True:
-            with self._awake:
-                if not self._waiting and not self._stopping:
-                    self._awake.wait(SWEEP_EVERY_S)
-                batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), BATCH_MAX))]
-                done = self._stopping and not batch
+        while not self._mailbox.is_finished():
+            batch = await self._mailbox.take(SWEEP_EVERY_S)
             if batch:
-                started = time.monotonic()
-                self._serve(batch)
-                if len(batch) > 1:  # then more will come: the event loop can read them in peace, for one commit
-                    time.sleep(max(0.0, started + PACE_S - time.monotonic()))
-            if time.monotonic() >= next_sweep and not done:
-                there_is_more = self._sweep()
+                await on_loop(self._serve, batch)
+                await asyncio.sleep(0)  # the answers leave, and what has come in is read
+            if time.monotonic() >= next_sweep:
+                there_is_more = await on_loop(self._sweep)
                 next_sweep = time.monotonic() + (0.0 if there_is_more else SWEEP_EVERY_S)
-            if done:
-                self._save_all()
-                return
 
     def _serve(self, batch: list[Job]) -> None:
         """One transaction for all; the answers go out after its commit."""
@@ -175,7 +164,7 @@ class Host:
             if live is not None:
                 self.meter.begun(live)
                 indexes = by_name[live.name]
-                done = _perform_all([batch[index].operation for index in indexes], live, transaction, now)
+                done = _perform_where_it_fits([batch[index].operation for index in indexes], live, transaction, now)
                 for index, answer in zip(indexes, done, strict=True):
                     answers[index] = answer
         return answers
@@ -190,7 +179,7 @@ class Host:
         self._live.pop(name, None)
         row = rows.find(connection, name)
         if row is not None:
-            self._live[name] = revive(connection, row, self._warn)
+            self._live[name] = apart(partial(revive, connection, row, self._warn))
         return self._live.get(name)
 
     def _lock(self, live: LiveLearner, transaction: Transaction) -> LiveLearner | None:
@@ -208,7 +197,9 @@ class Host:
         live.mode, live.paused = as_mode(row.mode), bool(row.paused)
         if row.spec != live.spec:  # the wait or the default was changed
             live.redraw(row.spec)
-        if row.head > live.position:
+        if row.head > live.position + CAUGHT_UP_AT_ONCE:
+            apart(partial(catch_up, transaction.connection, live))
+        elif row.head > live.position:
             catch_up(transaction.connection, live)
         return live
 
@@ -224,7 +215,7 @@ class Host:
 
     def _save(self, connection: Connection, live: LiveLearner) -> None:
         """A snapshot only saves time: one that the database does not take is tried again when as much is new."""
-        snapshot = snapshot_of(live)
+        snapshot = apart(partial(snapshot_of, live))
         if snapshots.save_if_it_fits(connection, live.id, snapshot, self._clock()):
             self.meter.saved(len(snapshot.state))
         else:
@@ -243,6 +234,7 @@ class Host:
 
     def _settle(self, name: str) -> bool:
         """Settle what of a learner has waited long enough; whether there may be more."""
+        breathe()
         answer: Future[Any] = Future()
         self._serve([Job(Settle(name), answer)])
         return answer.exception() is None and bool(answer.result())
@@ -268,26 +260,14 @@ class Host:
         until = time.monotonic() + SWEEP_FOR_S
         for name in names:
             while self._settle(name):
-                if (self._waiting or self._stopping) and time.monotonic() >= until:
+                if len(self._mailbox) and time.monotonic() >= until:
                     return True
         return False
 
 
 def _publish(batch: list[Job], answers: list[Any]) -> None:
-    """Give everyone their answer; an event loop is woken once for all of its own."""
-    by_loop: dict[asyncio.AbstractEventLoop | None, list[tuple[Job, Any]]] = {}
+    """Give everyone their answer."""
     for job, answer in zip(batch, answers, strict=True):
-        by_loop.setdefault(job.loop, []).append((job, answer))
-    for loop, settled in by_loop.items():
-        if loop is None:
-            _settle(settled)
-        else:
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                loop.call_soon_threadsafe(_settle, settled)
-
-
-def _settle(settled: list[tuple[Job, Any]]) -> None:
-    for job, answer in settled:
         if job.answer.done():  # gave up waiting
             continue
         if isinstance(answer, Exception):
@@ -296,16 +276,25 @@ def _settle(settled: list[tuple[Job, Any]]) -> None:
             job.answer.set_result(answer)
 
 
-def _perform_all(operations: list[Operation], live: LiveLearner, transaction: Transaction, now: int) -> list[Any]:
-    """Look up what all of them need, then perform them in order, neighbours of one kind together."""
+def _perform_where_it_fits(
+    operations: list[Operation], live: LiveLearner, transaction: Transaction, now: int
+) -> list[Any]:
+    """Look up what all of them need, then perform them; on another thread if that takes long."""
     needs = [operation.needs(live) for operation in operations]
     transaction.look_up(live.id, [name for need in needs for name in (*need.events, *need.said)])
     told = [transaction.find(live.id, name) for need in needs for name in need.said]
     transaction.hear(live.id, [found.event.position for found in told if found is not None])
     transaction.recall_all([name for need in needs for name in need.answers])
+    perform = partial(_perform_all, operations, live, transaction, now)
+    return perform() if live.pace.expected_s(operations) <= TURN_S else apart(perform)
+
+
+def _perform_all(operations: list[Operation], live: LiveLearner, transaction: Transaction, now: int) -> list[Any]:
+    """In order, neighbours of one kind together."""
     answers: list[Any] = []
-    for _, alike in groupby(operations, key=type):
-        neighbours = list(alike)
-        answers += perform_alike(neighbours, live, transaction, now)
+    for _, some in groupby(operations, key=type):
+        alike, started = list(some), time.perf_counter()
+        answers += perform_alike(alike, live, transaction, now)
+        live.pace.took(alike, time.perf_counter() - started)
     live.open.trim()
     return answers

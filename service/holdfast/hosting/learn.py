@@ -43,6 +43,10 @@ class Reward(OneByOne):
     learner: str
     claims: list[Claim]
 
+    @property
+    def size(self) -> int:
+        return len(self.claims)
+
     def needs(self, live: LiveLearner) -> Needs:
         ids = [claim.decision_id for claim in self.claims if decision_event_id(claim.decision_id) not in live.open]
         return Needs(events=[decision_event_id(name) for name in ids] + [reward_event_id(name, 0) for name in ids])

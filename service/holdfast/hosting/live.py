@@ -16,6 +16,7 @@ import numpy as np
 from holdfast.arrays import Array
 from holdfast.hosting.blueprint import Blueprint, draw
 from holdfast.hosting.open import OpenDecisions
+from holdfast.hosting.pace import Pace
 from holdfast.hosting.records import (
     ExpiryRecord,
     RewardRecord,
@@ -86,6 +87,7 @@ class LiveLearner(ABC):
     # Since this process took the learner up; neither is needed to go on.
     duplicates: int = 0  # rewards sent again, which the log does not hold
     expiries: int = 0
+    pace: Pace = field(default_factory=Pace)
 
     def redraw(self, spec: str) -> None:
         """What may change of a description has changed."""

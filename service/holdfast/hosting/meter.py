@@ -1,4 +1,4 @@
-"""What this process has done, in plain numbers that only the writer thread changes: no lock, and nothing per operation.
+"""What this process has done, in plain numbers that only the writer changes: no lock, and nothing per operation.
 
 Whoever reads them may be one batch late. They start at zero with the process; what must outlive it is in the log.
 """

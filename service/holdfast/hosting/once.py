@@ -35,6 +35,10 @@ class Once:
     def learner(self) -> str:
         return self.operation.learner
 
+    @property
+    def size(self) -> int:
+        return self.operation.size
+
     def name(self, live: LiveLearner) -> tuple[str, str]:
         """What was answered for a learner that is gone is no answer for a new one of its name."""
         return f"{live.id} {self.scope}", self.key

@@ -26,6 +26,10 @@ class Operation(Protocol):
 
     @property
     def learner(self) -> str: ...
+    @property
+    def size(self) -> int:
+        """How many things of its kind it asks for."""
+
     def needs(self, live: LiveLearner) -> Needs: ...
     @classmethod
     def perform_all(cls, operations: Sequence[Any], live: Any, transaction: Transaction, now: int) -> list[Any]:
@@ -36,6 +40,10 @@ class OneByOne(ABC):
     """Operations that gain nothing from being done together."""
 
     acts_on: ClassVar[type] = LiveLearner
+
+    @property
+    def size(self) -> int:
+        return 1
 
     def needs(self, live: LiveLearner) -> Needs:
         return Needs()

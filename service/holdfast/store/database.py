@@ -1,6 +1,7 @@
 """Transactions, and the difference between a database that is away and one that says no."""
 
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,10 +12,12 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from holdfast.errors import Unavailable
 from holdfast.store.engine import is_gone
 from holdfast.store.presence import Presence
+from holdfast.store.waiting import apart
 
 __all__ = ["Connection", "Database"]
 
 # Of the statements that go to the driver itself; the others' are wrapped by SQLAlchemy.
+TURN_WITHIN_S = 4.0
 DRIVER_ERRORS = (sqlite3.Error, psycopg.Error)
 BROKEN_RULES = (IntegrityError, sqlite3.IntegrityError, psycopg.IntegrityError)
 
@@ -27,11 +30,12 @@ class Database:
         self._writing = engine.execution_options(writes=True)
         self._presence = Presence(self._answers)
         self._held: list[Connection] = []  # at most one
+        self._turn = threading.Lock()  # of those who write to SQLite, which has one at a time
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """One transaction; `Unavailable` if the database did not take it. Whether a lost commit happened is unknown."""
-        with self._reaching(), self._held_open() as connection, connection.begin():
+        with self._reaching(), self._in_turn(), self._held_open() as connection, connection.begin():
             yield connection
 
     @contextmanager
@@ -63,10 +67,23 @@ class Database:
 
     def _connect(self, engine: Engine) -> Connection:
         try:
-            return engine.connect()
+            return apart(engine.connect)
         except DBAPIError:
             self._presence.lost()
             raise
+
+    @contextmanager
+    def _in_turn(self) -> Iterator[None]:
+        """SQLite itself would make whoever comes second wait, and with it the thread."""
+        if self.engine.dialect.name != "sqlite":
+            yield
+            return
+        if not self._turn.acquire(blocking=False) and not apart(lambda: self._turn.acquire(timeout=TURN_WITHIN_S)):
+            raise Unavailable("the database is busy")
+        try:
+            yield
+        finally:
+            self._turn.release()
 
     @contextmanager
     def _held_open(self) -> Iterator[Connection]:

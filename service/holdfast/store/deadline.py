@@ -3,15 +3,16 @@
 import select
 from collections.abc import Generator, Iterator, Sequence
 from itertools import count
-from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 
 import psycopg
 from psycopg.pq import ConnStatus, ExecStatus, Format, TransactionStatus
 from psycopg.pq.abc import PGresult
+from psycopg.waiting import Ready, Wait
+
+from holdfast.store.waiting import happens
 
 SILENCE_MAX_S = 5.0  # longer than the server's own statement timeout
-LOOK_EVERY_S = 0.1
 _HUNG_UP = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR
 _DONE = (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK)
 
@@ -65,21 +66,21 @@ class ImpatientConnection(psycopg.Connection[Any]):
         commands, self._put_off = [*self._put_off, Command(statement, parameters)], []
         return self._round_trip(commands)[-1]
 
-    def wait(
-        self, gen: Generator[Any, Any, Answer], interval: float = LOOK_EVERY_S, timeout: float | None = None
-    ) -> Answer:
+    def wait(self, gen: Generator[Any, Any, Answer], interval: float = 0.0, timeout: float | None = None) -> Answer:
         if self._put_off:
             commands, self._put_off = self._put_off, []
             self._round_trip(commands)
         try:
-            return super().wait(_unless_silent(gen), interval)
-        except Silence:
-            self.pgconn.finish()
-            raise
+            wanted = next(gen)
+            while True:
+                wanted = gen.send(self._ready(wanted))
+        except StopIteration as done:
+            answer: Answer = done.value
+            return answer
 
     def is_hung_up(self) -> bool:
         """Whether the server has closed its end; a system call, where a ping would be a round trip."""
-        return self._happens(_HUNG_UP, 0.0)
+        return bool(happens(self.pgconn.socket, _HUNG_UP, 0.0))
 
     def _round_trip(self, commands: list[Command]) -> list[PGresult]:
         if self.closed:
@@ -123,30 +124,22 @@ class ImpatientConnection(psycopg.Connection[Any]):
     def _await_answer(self) -> None:
         unsent = self.pgconn.flush()
         while self.pgconn.is_busy():
-            if not self._happens(select.POLLIN | (select.POLLOUT if unsent else 0), SILENCE_MAX_S):
-                self.pgconn.finish()
-                raise Silence("the server did not answer in time")
+            self._await(select.POLLIN | (select.POLLOUT if unsent else 0))
             self.pgconn.consume_input()
             unsent = self.pgconn.flush()
 
-    def _happens(self, events: int, within_s: float) -> bool:
-        poll = select.poll()
-        poll.register(self.pgconn.socket, events)
-        return bool(poll.poll(within_s * 1e3))
+    def _ready(self, wanted: Wait) -> Ready:
+        """What psycopg waits for, in its own terms."""
+        reads, writes = (select.POLLIN if wanted & Wait.R else 0), (select.POLLOUT if wanted & Wait.W else 0)
+        happened = self._await(reads | writes)
+        is_broken = bool(happened & _HUNG_UP)  # which reading and writing find out
+        readable = Ready.R if happened & reads or (reads and is_broken) else 0
+        writable = Ready.W if happened & writes or (writes and is_broken) else 0
+        return Ready(readable | writable)
 
-
-def _unless_silent(gen: Generator[Any, Any, Answer]) -> Generator[Any, Any, Answer]:
-    """The steps of one round trip, given up after too many in which nothing was heard."""
-    heard = monotonic()
-    try:
-        wanted = next(gen)
-        while True:
-            ready = yield wanted
-            if ready:
-                heard = monotonic()
-            elif monotonic() - heard > SILENCE_MAX_S:
-                raise Silence("the server did not answer in time")
-            wanted = gen.send(ready)
-    except StopIteration as done:
-        answer: Answer = done.value
-        return answer
+    def _await(self, events: int) -> int:
+        happened = happens(self.pgconn.socket, events, SILENCE_MAX_S)
+        if not happened:
+            self.pgconn.finish()
+            raise Silence("the server did not answer in time")
+        return happened

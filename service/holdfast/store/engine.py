@@ -1,9 +1,12 @@
 """Connections: SQLite in one process with full durability, or PostgreSQL with deadlines on everything."""
 
 import fcntl
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -13,6 +16,7 @@ from sqlalchemy.exc import ArgumentError, DisconnectionError
 from holdfast.errors import InvalidConfiguration, StoreInUse
 from holdfast.store.bulk import driver_of
 from holdfast.store.deadline import ImpatientConnection
+from holdfast.store.waiting import apart
 
 STATEMENT_TIMEOUT_MS = 4_000  # the server's own: shorter than the silence after which it is hung up on
 LOCK_TIMEOUT_MS = 3_000
@@ -25,6 +29,33 @@ TCP_LIMITS = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count"
 SQLITE_BUSY_TIMEOUT_MS = 4_000
 SQLITE_CACHE_KIB = 16_384  # the system keeps the file's pages too
 SQLITE_STATEMENTS_KEPT = 512
+SQLITE_COMMIT_IS_SLOW_S = 0.002
+
+
+class SQLiteConnection(sqlite3.Connection):
+    """Neither a slow disk nor another process that writes keeps the thread of an event loop."""
+
+    _commit_s = 0.0  # lately
+
+    def begin_writing(self) -> None:
+        self.execute("PRAGMA busy_timeout=0")
+        try:
+            self.execute("BEGIN IMMEDIATE")
+            return
+        except sqlite3.OperationalError as problem:
+            if problem.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise
+        finally:
+            self.execute(f"PRAGMA busy_timeout={SQLITE_BUSY_TIMEOUT_MS}")
+        apart(partial(self.execute, "BEGIN IMMEDIATE"))
+
+    def commit(self) -> None:
+        started = perf_counter()
+        if self._commit_s > SQLITE_COMMIT_IS_SLOW_S:
+            apart(super().commit)
+        else:
+            super().commit()
+        self._commit_s += (perf_counter() - started - self._commit_s) / 8
 
 
 def parse_url(text: str) -> URL:
@@ -49,9 +80,8 @@ def connect(url: URL) -> Engine:
 
 def _sqlite(url: URL) -> Engine:
     Path(str(url.database)).parent.mkdir(parents=True, exist_ok=True)
-    engine = create_engine(
-        url, connect_args={"check_same_thread": False, "cached_statements": SQLITE_STATEMENTS_KEPT}, **ENGINE
-    )
+    how = {"check_same_thread": False, "cached_statements": SQLITE_STATEMENTS_KEPT, "factory": SQLiteConnection}
+    engine = create_engine(url, connect_args=how, **ENGINE)
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, record: Any) -> None:
@@ -68,7 +98,8 @@ def _sqlite(url: URL) -> Engine:
     @event.listens_for(engine, "begin")
     def begin(connection: Any) -> None:
         writes = connection.get_execution_options().get("writes", False)
-        driver_of(connection).execute("BEGIN IMMEDIATE" if writes else "BEGIN")
+        driver = driver_of(connection)
+        driver.begin_writing() if writes else driver.execute("BEGIN")
 
     return engine
 

@@ -1,0 +1,75 @@
+"""Operations on their way to the writer."""
+
+import asyncio
+import threading
+from collections import deque
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from holdfast.errors import Unavailable
+from holdfast.hosting.operation import Operation
+
+WAITING_MAX = 4_096
+TAKEN_MAX = 512
+
+
+class Job(NamedTuple):
+    """An operation and whoever waits for it: a thread, or a task of the event loop on which the writer runs."""
+
+    operation: Operation
+    answer: "Future[Any] | asyncio.Future[Any]"
+
+
+class Mailbox:
+    """Filled from any thread, emptied on an event loop."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Job] = deque()
+        self._door = threading.Lock()
+        self._is_closing = False
+        self._loop: asyncio.AbstractEventLoop | None = None  # of the one who takes
+        self._thread = 0
+        self._call: asyncio.Future[None] | None = None
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def put(self, jobs: list[Job]) -> None:
+        with self._door:
+            if self._is_closing or len(self._waiting) + len(jobs) > WAITING_MAX:
+                raise Unavailable("the service is stopping or its queue is full")
+            self._waiting.extend(jobs)
+        self._ring()
+
+    def close(self) -> None:
+        """Nothing more is put in; what is there will be taken."""
+        with self._door:
+            self._is_closing = True
+        self._ring()
+
+    async def take(self, within_s: float) -> list[Job]:
+        """What has come, as soon as there is anything; nothing if nothing comes in time, or nothing will come."""
+        if self._loop is None:
+            self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
+        if not self._waiting and not self._is_closing:
+            self._call = self._loop.create_future()
+            over = self._loop.call_later(within_s, self._answer)
+            await self._call
+            over.cancel()
+        return [self._waiting.popleft() for _ in range(min(len(self._waiting), TAKEN_MAX))]
+
+    def is_finished(self) -> bool:
+        with self._door:
+            return self._is_closing and not self._waiting
+
+    def _ring(self) -> None:
+        if threading.get_ident() == self._thread:
+            self._answer()
+        elif self._loop is not None:
+            with suppress(RuntimeError):  # the loop is closed: nobody takes any more
+                self._loop.call_soon_threadsafe(self._answer)
+
+    def _answer(self) -> None:
+        if self._call is not None and not self._call.done():
+            self._call.set_result(None)

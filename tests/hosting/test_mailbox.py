@@ -1,0 +1,86 @@
+"""Operations on their way to the writer: nothing is lost, and nobody waits for nothing."""
+
+import asyncio
+import threading
+import time
+from concurrent.futures import Future
+
+import pytest
+
+from holdfast.errors import Unavailable
+from holdfast.hosting.mailbox import TAKEN_MAX, WAITING_MAX, Job, Mailbox
+from holdfast.hosting.settle import Settle
+
+LONG_S = 10.0
+
+
+def jobs(count: int = 1) -> list[Job]:
+    return [Job(Settle(f"learner-{place}"), Future()) for place in range(count)]
+
+
+def test_what_is_put_in_together_is_taken_together_in_its_order() -> None:
+    mailbox, sent = Mailbox(), jobs(5)
+    mailbox.put(sent)
+    assert len(mailbox) == 5
+    assert asyncio.run(mailbox.take(LONG_S)) == sent
+    assert len(mailbox) == 0
+
+
+def test_no_more_is_taken_at_once_than_one_transaction_should_hold() -> None:
+    mailbox = Mailbox()
+    mailbox.put(jobs(TAKEN_MAX + 3))
+
+    async def taken() -> list[int]:
+        return [len(await mailbox.take(LONG_S)) for _ in range(2)]
+
+    assert asyncio.run(taken()) == [TAKEN_MAX, 3]
+
+
+def test_whoever_waits_is_woken_from_the_same_thread_and_from_another() -> None:
+    mailbox = Mailbox()
+    ours, theirs = jobs(), jobs()
+
+    async def both() -> list[list[Job]]:
+        asyncio.get_running_loop().call_later(0.02, mailbox.put, ours)
+        first = await mailbox.take(LONG_S)
+        threading.Timer(0.02, mailbox.put, [theirs]).start()
+        return [first, await mailbox.take(LONG_S)]
+
+    assert asyncio.run(both()) == [ours, theirs]
+
+
+def test_whoever_waits_in_vain_goes_on_with_nothing() -> None:
+    started = time.monotonic()
+    assert asyncio.run(Mailbox().take(0.02)) == []
+    assert time.monotonic() - started >= 0.02
+
+
+def test_a_full_mailbox_refuses_and_keeps_what_it_has() -> None:
+    mailbox = Mailbox()
+    mailbox.put(jobs(WAITING_MAX))
+    with pytest.raises(Unavailable, match="queue is full"):
+        mailbox.put(jobs())
+    assert len(mailbox) == WAITING_MAX
+
+
+def test_a_closed_mailbox_refuses_and_is_finished_once_it_is_empty() -> None:
+    mailbox = Mailbox()
+    mailbox.put(jobs())
+    mailbox.close()
+    with pytest.raises(Unavailable, match="stopping"):
+        mailbox.put(jobs())
+    assert not mailbox.is_finished()
+    assert len(asyncio.run(mailbox.take(LONG_S))) == 1
+    assert mailbox.is_finished()
+    mailbox.close()  # again, when the loop is gone
+
+
+def test_closing_wakes_whoever_waits() -> None:
+    mailbox = Mailbox()
+
+    async def both() -> list[Job]:
+        threading.Timer(0.02, mailbox.close).start()
+        return await mailbox.take(LONG_S)
+
+    assert asyncio.run(both()) == []
+    assert mailbox.is_finished()
