@@ -20,7 +20,6 @@ from holdfast.store import learners
 from holdfast.store.database import Database
 
 ANSWER_WITHIN_S = 10.0
-HANDED_OVER_MAX = 128  # operations at once
 REMEMBERED_S = 1.0
 REMEMBERED_MAX = 10_000
 
@@ -33,34 +32,18 @@ class Service:
     host: Host
     gate: Gate
     limits: Limits = field(default_factory=Limits)
-    _outbox: list[Job] = field(default_factory=list)
     _known: dict[str, tuple[float, str, AnyBlueprint]] = field(default_factory=dict)
 
     async def ask(self, operation: Operation) -> Any:
-        """The answer of the writer, after its commit; what comes in together goes over together."""
+        """The answer of the writer, after its commit."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Any] = loop.create_future()
-        if not self._outbox:
-            loop.call_soon(self._hand_over, loop, 0)
-        self._outbox.append(Job(operation, answer))
+        self.host.submit_all([Job(operation, answer)])
         deadline = loop.call_later(ANSWER_WITHIN_S, _give_up, answer)
         try:
             return await answer
         finally:
             deadline.cancel()
-
-    def _hand_over(self, loop: asyncio.AbstractEventLoop, before: int) -> None:
-        """Once a turn of the loop has brought nothing new: until then the writer could only fight it for the GIL."""
-        if before < len(self._outbox) < HANDED_OVER_MAX:
-            loop.call_soon(self._hand_over, loop, len(self._outbox))
-            return
-        jobs, self._outbox = self._outbox, []
-        try:
-            self.host.submit_all(jobs)
-        except Unavailable as problem:
-            for job in jobs:
-                if not job.answer.done():  # cancelled as the process stops
-                    job.answer.set_exception(problem)
 
     async def encoder(self, name: str) -> Encoder:
         """How this learner's requests become features."""

@@ -251,6 +251,7 @@ class Host:
     def _sweep(self) -> bool:
         """Settle decisions whose wait has ended, forget answers nobody will ask for; whether there is more to do."""
         self.meter.sweeps += 1
+        self._database.tidy()
         try:
             self._forget_answers()
             with self._database.read() as connection:

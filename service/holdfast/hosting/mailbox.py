@@ -11,6 +11,7 @@ from holdfast.errors import Unavailable
 from holdfast.hosting.operation import Operation
 
 WAITING_MAX = 4_096
+GATHERED_MAX = 128  # before the first are taken
 TAKEN_MAX = 512
 
 
@@ -49,7 +50,7 @@ class Mailbox:
         self._ring()
 
     async def take(self, within_s: float) -> list[Job]:
-        """What has come, as soon as there is anything; nothing if nothing comes in time, or nothing will come."""
+        """What has come, once there is anything; nothing if nothing comes in time, or nothing will come."""
         if self._loop is None:
             self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
         if not self._waiting and not self._is_closing:
@@ -57,11 +58,19 @@ class Mailbox:
             over = self._loop.call_later(within_s, self._answer)
             await self._call
             over.cancel()
+            await self._gathering()
         return [self._waiting.popleft() for _ in range(min(len(self._waiting), TAKEN_MAX))]
 
     def is_finished(self) -> bool:
         with self._door:
             return self._is_closing and not self._waiting
+
+    async def _gathering(self) -> None:
+        """Until a turn of the loop has brought nothing new: who comes at the same moment shares a commit."""
+        before = 0
+        while before < len(self._waiting) < GATHERED_MAX:
+            before = len(self._waiting)
+            await asyncio.sleep(0)
 
     def _ring(self) -> None:
         if threading.get_ident() == self._thread:

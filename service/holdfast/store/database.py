@@ -3,16 +3,18 @@
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import Future, wait
+from contextlib import contextmanager, suppress
 
 import psycopg
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from holdfast.errors import Unavailable
+from holdfast.store.bulk import driver_of
 from holdfast.store.engine import is_gone
 from holdfast.store.presence import Presence
-from holdfast.store.waiting import apart
+from holdfast.store.waiting import apart, beside
 
 __all__ = ["Connection", "Database"]
 
@@ -30,6 +32,8 @@ class Database:
         self._writing = engine.execution_options(writes=True)
         self._presence = Presence(self._answers)
         self._held: list[Connection] = []  # at most one
+        self._tidying: Future[None] = Future()
+        self._tidying.set_result(None)
         self._turn = threading.Lock()  # of those who write to SQLite, which has one at a time
 
     @contextmanager
@@ -43,6 +47,11 @@ class Database:
         with self._reaching(), self._connect(self.engine) as connection:
             yield connection
 
+    def tidy(self) -> None:
+        """Let SQLite copy its log into the file, beside whoever writes; called now and then."""
+        if self.engine.dialect.name == "sqlite" and self._tidying.done():
+            self._tidying = beside(self._copy_log)
+
     def answers(self) -> bool:
         """Whether the database can be read now."""
         try:
@@ -53,9 +62,14 @@ class Database:
 
     def close(self) -> None:
         self._presence.close()
+        wait([self._tidying])
         for connection in self._held:
             connection.close()
         self.engine.dispose()
+
+    def _copy_log(self) -> None:
+        with suppress(SQLAlchemyError, sqlite3.Error), self.engine.connect() as connection:
+            driver_of(connection).execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def _answers(self) -> bool:
         try:

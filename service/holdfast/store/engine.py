@@ -30,6 +30,9 @@ SQLITE_BUSY_TIMEOUT_MS = 4_000
 SQLITE_CACHE_KIB = 16_384  # the system keeps the file's pages too
 SQLITE_STATEMENTS_KEPT = 512
 SQLITE_COMMIT_IS_SLOW_S = 0.002
+# Copying the write-ahead log into the file takes long, so `Database.tidy` does it beside the commits; only the one that
+# makes the log this long does it itself.
+SQLITE_LOG_PAGES_MAX = 16_000
 
 
 class SQLiteConnection(sqlite3.Connection):
@@ -89,6 +92,7 @@ def _sqlite(url: URL) -> Engine:
         for pragma in (
             "journal_mode=WAL",
             "synchronous=FULL",
+            f"wal_autocheckpoint={SQLITE_LOG_PAGES_MAX}",
             "foreign_keys=ON",
             f"busy_timeout={SQLITE_BUSY_TIMEOUT_MS}",
             f"cache_size=-{SQLITE_CACHE_KIB}",

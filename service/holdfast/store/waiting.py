@@ -8,7 +8,7 @@ does something that takes long, the loop goes on with other things. On any other
 import asyncio
 import select
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from sqlalchemy.util.concurrency import await_only, greenlet_spawn, in_greenlet
@@ -31,6 +31,11 @@ def apart(work: Callable[[], T]) -> T:
     return done
 
 
+def beside(work: Callable[[], None]) -> "Future[None]":
+    """Do this on another thread, and do not wait for it."""
+    return _threads.submit(work)
+
+
 def breathe() -> None:
     """Let the event loop do what has come up."""
     if in_greenlet():
@@ -39,17 +44,13 @@ def breathe() -> None:
 
 def happens(descriptor: int, events: int, within_s: float) -> int:
     """Which of these events (`select.POLLIN`, …) have happened within that time; 0 if none has."""
+    if within_s and in_greenlet():
+        await_only(_happening(descriptor, events, within_s))
+        within_s = 0.0
     poll = select.poll()
     poll.register(descriptor, events)
-    happened = _first(poll.poll(within_s * 1e3 if not in_greenlet() else 0))
-    if happened or not within_s or not in_greenlet():
-        return happened
-    await_only(_happening(descriptor, events, within_s))
-    return _first(poll.poll(0))
-
-
-def _first(polled: list[tuple[int, int]]) -> int:
-    return polled[0][1] if polled else 0
+    happened = poll.poll(within_s * 1e3)
+    return happened[0][1] if happened else 0
 
 
 async def _happening(descriptor: int, events: int, within_s: float) -> None:
