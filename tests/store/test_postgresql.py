@@ -115,3 +115,53 @@ def test_statements_stay_prepared_after_a_savepoint_was_rolled_back(database: Da
         for _ in range(10):
             connection.execute(text("SELECT 1"))
         assert PostgreSQL().lock(connection, 1) is not None
+
+
+def test_a_plan_made_for_small_tables_reads_no_more_when_they_are_large(database: Database) -> None:
+    many, few = 5_000, 10
+    with database.write() as connection:
+        _grow(connection, 1, 50)
+    with database.write() as connection:
+        connection.execute(text("ANALYZE"))
+    for first in range(1, 45, 4):  # more often than it takes PostgreSQL to settle on one plan
+        _say_something_of(database, range(first, first + 4))
+    with database.write() as connection:
+        _grow(connection, 51, many)
+    read = _say_something_of(database, range(many - few, many))
+    assert 0 < read <= 10 * few
+
+
+def _grow(connection: Connection, first: int, last: int) -> None:
+    """Decisions that wait, and a reward said of each."""
+    connection.execute(
+        text("""
+            INSERT INTO events (learner_id, position, kind, event_id, at, about, payload)
+            SELECT 1, n, 'decision', 'd/' || n, 0, NULL::bigint, ''::bytea
+            FROM generate_series(:first ::bigint, :last) n
+            UNION ALL
+            SELECT 1, 1000000 + n, 'reward', 'r/' || n, 0, n, ''::bytea FROM generate_series(:first ::bigint, :last) n
+        """),
+        {"first": first, "last": last},
+    )
+    connection.execute(
+        text("INSERT INTO waiting SELECT 1, n, 0 FROM generate_series(:first ::bigint, :last) n"),
+        {"first": first, "last": last},
+    )
+
+
+def _say_something_of(database: Database, positions: range) -> int:
+    """Find decisions and what was said of them, settle them; how many rows that took to read."""
+    bulk = PostgreSQL()
+    with database.write() as connection:
+        before = _rows_read(connection)
+        found = list(bulk.find(connection, 1, [f"d/{position}" for position in positions]))
+        said = list(bulk.said(connection, 1, positions)), list(bulk.heard(connection, 1, positions))
+        assert len(found) == len(said[0]) == len(said[1]) == len(positions)
+        news = [(1, 2_000_000 + p, "expiry", f"x/{p}", 0, None, p, b"") for p in positions]
+        bulk.write(connection, Changes(news, [], [(1, position) for position in positions], [(1, 1)]))
+        return _rows_read(connection) - before
+
+
+def _rows_read(connection: Connection) -> int:
+    read = "SELECT sum(seq_tup_read) + sum(idx_tup_fetch) FROM pg_stat_xact_user_tables"
+    return int(connection.execute(text(read)).scalar_one() or 0)

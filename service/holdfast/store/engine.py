@@ -114,6 +114,7 @@ def _postgresql(url: URL) -> Engine:
         "lock_timeout": LOCK_TIMEOUT_MS,
         "idle_in_transaction_session_timeout": IDLE_IN_TRANSACTION_TIMEOUT_MS,
         "synchronous_commit": "on",
+        "enable_seqscan": "off",  # a plan that was made for an empty table is still used when it is large
     }
     options = " ".join(f"-c {name}={value}" for name, value in limits.items())
     # If psycopg prepared statements it would drop them all after a rollback, those of `ask` too.

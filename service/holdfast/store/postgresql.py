@@ -1,4 +1,9 @@
-"""PostgreSQL: one statement for everything, with an array for each column, in its binary format."""
+"""PostgreSQL: few statements for many rows, with an array for each column, in its binary format.
+
+They are planned once for each connection, perhaps while the tables are empty, and the tables grow under the plan. So
+each looks for its rows one by one (LATERAL, kept so by OFFSET 0), where there is one good index whatever the planner
+believes. Left to itself it reads everything that waits for a reward to find a few of them.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, repeat
@@ -18,30 +23,36 @@ class PostgreSQL:
 
     LOCK = "SELECT head, mode, paused, spec FROM learners WHERE id = $1 FOR UPDATE"
     FIND = """
-        SELECT e.position, e.kind, e.event_id, e.at, e.source, e.about, e.payload, w.deadline
-        FROM unnest($1::text[]) wanted (id) JOIN events e ON e.learner_id = $2 AND e.event_id = wanted.id
-        LEFT JOIN waiting w ON w.learner_id = e.learner_id AND w.position = e.position
+        SELECT found.*, (SELECT deadline FROM waiting w WHERE w.learner_id = $2 AND w.position = found.position)
+        FROM unnest($1::text[]) AS wanted (id), LATERAL (
+            SELECT position, kind, event_id, at, source, about, payload
+            FROM events WHERE learner_id = $2 AND event_id = wanted.id OFFSET 0
+        ) AS found
     """
     SAID = """
-        SELECT position, kind, event_id, at, source, about, payload
-        FROM events WHERE about = ANY($1::bigint[]) AND learner_id = $2 ORDER BY position
+        SELECT said.* FROM unnest($1::bigint[]) AS wanted (position), LATERAL (
+            SELECT position, kind, event_id, at, source, about, payload
+            FROM events WHERE learner_id = $2 AND about = wanted.position OFFSET 0
+        ) AS said
     """
     HEARD = SAID.replace("payload", "CASE kind WHEN 'step' THEN ''::bytea ELSE payload END AS payload")
-    WRITE = """
-        WITH told AS (
-            INSERT INTO events (learner_id, position, kind, event_id, at, source, about, payload)
-            SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[],
-                                 $5::bigint[], $6::text[], $7::bigint[], $8::bytea[])
-        ), waits AS (
-            INSERT INTO waiting (learner_id, position, deadline)
-            SELECT * FROM unnest($9::bigint[], $10::bigint[], $11::bigint[])
-        ), settled AS (
-            DELETE FROM waiting USING unnest($12::bigint[], $13::bigint[]) AS gone (learner_id, position)
-            WHERE waiting.learner_id = gone.learner_id AND waiting.position = gone.position
-        )
-        UPDATE learners SET head = moved.head FROM unnest($14::bigint[], $15::bigint[]) AS moved (id, head)
-        WHERE learners.id = moved.id
+    INSERT_EVENTS = """
+        INSERT INTO events (learner_id, position, kind, event_id, at, source, about, payload)
+        SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[],
+                             $5::bigint[], $6::text[], $7::bigint[], $8::bytea[])
     """
+    INSERT_WAITING = """
+        INSERT INTO waiting (learner_id, position, deadline)
+        SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[])
+    """
+    SETTLE = """
+        DELETE FROM waiting WHERE ctid = ANY(ARRAY(
+            SELECT found.ctid FROM unnest($2::bigint[]) AS gone (position), LATERAL (
+                SELECT ctid FROM waiting WHERE learner_id = $1 AND position = gone.position OFFSET 0
+            ) AS found
+        ))
+    """
+    SET_HEAD = "UPDATE learners SET head = $2 WHERE id = $1"
 
     def lock(self, connection: Connection, learner_id: int) -> Locked | None:
         rows = _rows(connection, self.LOCK, _LOCKED, _bigint(learner_id))
@@ -51,17 +62,23 @@ class PostgreSQL:
         return _rows(connection, self.FIND, [*_EVENT, _number], _texts(event_ids), _bigint(learner_id))
 
     def said(self, connection: Connection, learner_id: int, positions: Sequence[int]) -> Iterable[tuple[Any, ...]]:
-        return _rows(connection, self.SAID, _EVENT, _numbers(positions), _bigint(learner_id))
+        return sorted(_rows(connection, self.SAID, _EVENT, _numbers(positions), _bigint(learner_id)))
 
     def heard(self, connection: Connection, learner_id: int, positions: Sequence[int]) -> Iterable[tuple[Any, ...]]:
-        return _rows(connection, self.HEARD, _EVENT, _numbers(positions), _bigint(learner_id))
+        return sorted(_rows(connection, self.HEARD, _EVENT, _numbers(positions), _bigint(learner_id)))
 
     def write(self, connection: Connection, changes: Changes) -> None:
-        columns: list[bytes] = []
-        for rows, kinds in zip(changes, _WRITTEN, strict=True):
-            values: Iterable[Any] = zip(*rows, strict=True) if rows else ((),) * len(kinds)
-            columns += [column(some) for column, some in zip(kinds, values, strict=True)]
-        _driver(connection).put_off(self.WRITE, columns)
+        driver = _driver(connection)
+        driver.put_off(self.INSERT_EVENTS, _columns(_EVENTS, changes.events))
+        if changes.waiting:
+            driver.put_off(self.INSERT_WAITING, _columns(_WAITING, changes.waiting))
+        settled: dict[int, list[int]] = {}
+        for learner_id, position in changes.settled:
+            settled.setdefault(learner_id, []).append(position)
+        for learner_id, positions in settled.items():
+            driver.put_off(self.SETTLE, [_bigint(learner_id), _numbers(positions)])
+        for learner_id, head in changes.heads:
+            driver.put_off(self.SET_HEAD, [_bigint(learner_id), _bigint(head)])
 
 
 def _driver(connection: Connection) -> ImpatientConnection:
@@ -133,9 +150,11 @@ def _blobs(values: Sequence[bytes]) -> bytes:
     return _array(BYTEA, values)
 
 
-_WRITTEN: tuple[list[Callable[[Any], bytes]], ...] = (
-    [_numbers, _numbers, _texts, _texts, _numbers, _texts, _numbers, _blobs],
-    [_numbers, _numbers, _numbers],
-    [_numbers, _numbers],
-    [_numbers, _numbers],
-)
+Writer = Callable[[Any], bytes]
+
+_EVENTS: list[Writer] = [_numbers, _numbers, _texts, _texts, _numbers, _texts, _numbers, _blobs]
+_WAITING: list[Writer] = [_numbers, _numbers, _numbers]
+
+
+def _columns(kinds: list[Writer], rows: Rows) -> list[bytes]:
+    return [column(values) for column, values in zip(kinds, zip(*rows, strict=True), strict=True)]
