@@ -119,8 +119,12 @@ def question(
 
 
 def questions(many: Sequence[Question]) -> list[dict[str, Any]]:
-    """A batch of them; whatever else an item has goes along, for the server to judge."""
-    return [{**one, "decision_id": _named(one.get("decision_id")), "actions": listed(one["actions"])} for one in many]
+    """A batch of them; whatever else an item has goes along, for the server to judge. None says nothing."""
+    return [
+        {name: said for name, said in one.items() if said is not None}
+        | {"decision_id": _named(one.get("decision_id")), "actions": listed(one["actions"])}
+        for one in many
+    ]
 
 
 def claim(decision: Decision | str, value: float, action_id: str | None, source: str | None) -> Claim:

@@ -41,6 +41,11 @@ def test_a_question_always_has_an_id() -> None:
     assert given[2]["decision_id"] == "mine"
 
 
+def test_a_context_of_none_is_not_sent() -> None:
+    (asked,) = questions([{"actions": ["a"], "context": None, "decision_id": "mine", "top": 1}])
+    assert asked == {"actions": [{"id": "a"}], "decision_id": "mine", "top": 1}
+
+
 def test_a_question_cannot_be_named_like_a_fallback() -> None:
     """Its rewards would be ignored."""
     with pytest.raises(ValueError, match="fallback-"):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, tuple_
+from sqlalchemy import Connection, bindparam, delete, insert, select
 
 from holdfast.store.tables import idempotency
 
@@ -12,8 +12,9 @@ FORGOTTEN_AT_ONCE_MAX = 1_000
 RECALLED_AT_ONCE_MAX = 250
 
 _c = idempotency.c
-_RECALL = select(_c.scope, _c.key, _c.request_digest, _c.status, _c.answer).where(
-    tuple_(_c.scope, _c.key).in_(bindparam("names", expanding=True))
+# One scope at a time: SQLite looks for pairs of names in every row there is.
+_RECALL = select(_c.key, _c.request_digest, _c.status, _c.answer).where(
+    _c.scope == bindparam("scope"), _c.key.in_(bindparam("keys", expanding=True))
 )
 
 
@@ -28,10 +29,13 @@ class FirstAnswer(NamedTuple):
 def recall_all(connection: Connection, names: Sequence[tuple[str, str]]) -> dict[tuple[str, str], FirstAnswer]:
     """The first answers to the requests of these scopes and keys, where there is one."""
     found: dict[tuple[str, str], FirstAnswer] = {}
-    for start in range(0, len(names), RECALLED_AT_ONCE_MAX):
-        wanted = names[start : start + RECALLED_AT_ONCE_MAX]
-        for scope, key, *answer in connection.execute(_RECALL, {"names": wanted}):
-            found[scope, key] = FirstAnswer(*answer)
+    by_scope: dict[str, list[str]] = {}
+    for scope, key in names:
+        by_scope.setdefault(scope, []).append(key)
+    for scope, keys in by_scope.items():
+        for start in range(0, len(keys), RECALLED_AT_ONCE_MAX):
+            wanted = {"scope": scope, "keys": keys[start : start + RECALLED_AT_ONCE_MAX]}
+            found |= {(scope, key): FirstAnswer(*answer) for key, *answer in connection.execute(_RECALL, wanted)}
     return found
 
 
@@ -42,9 +46,7 @@ def remember_all(connection: Connection, answers: Mapping[tuple[str, str], First
 
 def forget(connection: Connection, now: int) -> int:
     """Drop what is older than a day, a bounded number at a time; how many were dropped."""
-    oldest = (
-        select(idempotency.c.scope, idempotency.c.key)
-        .where(idempotency.c.at < now - KEPT_S * 1_000_000)
-        .limit(FORGOTTEN_AT_ONCE_MAX)
-    )
-    return connection.execute(delete(idempotency).where(tuple_(_c.scope, _c.key).in_(oldest))).rowcount
+    old = _c.at < now - KEPT_S * 1_000_000
+    last_of_them = select(_c.at).where(old).order_by(_c.at).offset(FORGOTTEN_AT_ONCE_MAX - 1).limit(1)
+    last = connection.execute(last_of_them).scalar()
+    return connection.execute(delete(idempotency).where(old if last is None else _c.at <= last)).rowcount
