@@ -13,8 +13,9 @@ from holdfast.hosting.decide import Decide
 from holdfast.hosting.learn import Claim, Reward, Verdict
 from holdfast.hosting.tell import tell
 from holdfast.store import snapshots, tables
+from holdfast.store.bulk import Locked
 from holdfast.store.database import Database
-from holdfast.store.log import events_after
+from holdfast.store.log import Transaction, events_after
 from tests.hosting.harness import Clock, Driver, driving
 
 
@@ -219,6 +220,51 @@ def test_two_hosts_on_one_database_learn_everything_once_and_agree(database: Dat
             assert (one if i % 2 else two).reward(f"d{i}", 0.5).outcome == "duplicate"
         assert one.peek() == two.peek()
         assert one.peek()[0] == 40
+
+
+def test_hosts_that_believe_too_much_of_a_shared_learner_do_it_again_and_agree(
+    database: Database, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "LOOK_FIRST_S", 0.0)
+    monkeypatch.setattr(host, "SHARED_S", 0.0)
+    with driving(database, clock) as one, driving(database, clock) as two:
+        one.create()
+        for i in range(20):
+            decided = (one if i % 2 else two).decide(f"d{i}", seed=i)
+            assert decided.position == i + 1
+        for i in range(20):
+            (two if i % 2 else one).reward(f"d{i}", 0.5)
+            assert (one if i % 2 else two).reward(f"d{i}", 0.5).outcome == "duplicate"
+        one.change(mode="frozen")
+        (last,) = one.host.submit(Decide("home", [one.ask("last")])).result(10)
+        assert two.reward("last", 0.5).outcome == "ignored"
+        assert one.peek() == two.peek()
+        assert one.peek()[0] == last.position + 1 == 42
+        assert one.host.meter.commit_failures == two.host.meter.commit_failures == 0
+
+
+def test_a_host_that_was_wrong_about_a_learner_looks_first_for_a_while(
+    database: Database, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "LOOK_FIRST_S", 0.0)
+    beliefs: list[bool] = []
+    lock = Transaction.lock
+
+    def watched(self: Transaction, learner_id: int, believed: Locked | None = None) -> Locked | None:
+        beliefs.append(believed is not None)
+        return lock(self, learner_id, believed)
+
+    monkeypatch.setattr(Transaction, "lock", watched)
+    with driving(database, clock) as one, driving(database, clock) as two:
+        one.create()
+        one.decide("d1")
+        one.decide("d2")
+        assert beliefs == [True, True]
+        two.decide("d3")
+        beliefs.clear()
+        one.decide("d4")  # SQLite looks anyway and sees; PostgreSQL says so with the commit
+        one.decide("d5")
+        assert beliefs in ([True, False], [True, False, False])
 
 
 def test_a_learner_that_was_replaced_does_not_cost_the_others_their_snapshots(

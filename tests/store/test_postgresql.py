@@ -1,5 +1,6 @@
 """What PostgreSQL is sent in its binary format, and what waits for the next round trip."""
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -10,8 +11,8 @@ from sqlalchemy import insert, text
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from holdfast.errors import Unavailable
-from holdfast.store import postgresql
-from holdfast.store.bulk import Changes, driver_of
+from holdfast.store import deadline, postgresql, snapshots
+from holdfast.store.bulk import Changes, Locked, Overtaken, driver_of
 from holdfast.store.database import Connection, Database
 from holdfast.store.engine import connect
 from holdfast.store.log import Event, Transaction, events_after
@@ -165,3 +166,90 @@ def _say_something_of(database: Database, positions: range) -> int:
 def _rows_read(connection: Connection) -> int:
     read = "SELECT sum(seq_tup_read) + sum(idx_tup_fetch) FROM pg_stat_xact_user_tables"
     return int(connection.execute(text(read)).scalar_one() or 0)
+
+
+def test_what_failed_before_a_snapshot_is_not_taken_for_a_snapshot_that_does_not_fit(database: Database) -> None:
+    def write() -> None:
+        with database.write() as connection:
+            driver_of(connection).put_off("SELECT pg_sleep(9)")  # fails as on a full disk: the server gives up on it
+            snapshots.save_if_it_fits(connection, 1, snapshots.Snapshot(1, b"state", "{}"), 0)
+
+    with pytest.raises(Unavailable):
+        write()
+
+
+BELIEVED = Locked(0, "online", True, "{}")
+
+
+def test_a_learner_that_is_as_believed_is_locked_without_a_question(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    round_trips: list[int] = []
+    send = deadline.ImpatientConnection._send
+    monkeypatch.setattr(
+        deadline.ImpatientConnection, "_send", lambda self, some: round_trips.append(len(some)) or send(self, some)
+    )
+    _decide_believing(database, BELIEVED)
+    assert round_trips == [6]  # begin, lock, event, wait, head, commit
+    with database.read() as connection:
+        assert len(events_after(connection, 1, 0)) == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        BELIEVED._replace(head=1),
+        BELIEVED._replace(mode="frozen"),
+        BELIEVED._replace(paused=False),
+        BELIEVED._replace(spec="{ }"),
+    ],
+)
+@pytest.mark.parametrize("asks", [False, True])
+def test_who_is_wrong_about_a_learner_writes_nothing(database: Database, wrong: Locked, asks: bool) -> None:
+    with pytest.raises(Overtaken):
+        _decide_believing(database, wrong, asks)
+    _nothing_was_written(database)
+
+
+def _decide_believing(database: Database, believed: Locked, asks: bool = False) -> None:
+    with database.write() as connection:
+        transaction = Transaction(connection)
+        transaction.lock(1, believed)
+        if asks:
+            transaction.look_up(1, ["d/0"])
+        transaction.append(1, Event(1, "decision", "d/1", 0, None, None, b"one"), deadline=5)
+        transaction.flush()
+
+
+def test_who_is_wrong_about_a_learner_that_is_gone_writes_nothing(database: Database) -> None:
+    with pytest.raises(Overtaken), database.write() as connection:
+        Transaction(connection).lock(2, BELIEVED)
+    _nothing_was_written(database)
+
+
+def test_who_waits_for_a_learner_and_is_overtaken_meanwhile_writes_nothing(database: Database) -> None:
+    problems: list[Exception] = []
+
+    def believe() -> None:
+        try:
+            _decide_believing(database, BELIEVED)
+        except Overtaken as problem:
+            problems.append(problem)
+
+    with database.write() as connection:
+        other = Transaction(connection)
+        other.lock(1)
+        second = threading.Thread(target=believe)
+        second.start()
+        second.join(0.3)  # until it waits for the row
+        assert second.is_alive()
+        connection.execute(text("UPDATE learners SET head = 7"))
+    second.join(10)
+    assert len(problems) == 1
+    _nothing_was_written(database)
+
+
+def _nothing_was_written(database: Database) -> None:
+    with database.write() as connection:  # the connection goes on
+        assert connection.execute(text("SELECT count(*) FROM events")).scalar_one() == 0
+        assert PostgreSQL().lock(connection, 1) is not None

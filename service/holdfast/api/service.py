@@ -62,6 +62,7 @@ class Service:
     def forget(self, name: str) -> None:
         """Its description may be another now."""
         self._known.pop(name, None)
+        self.host.look_first(name)
 
     async def _refresh(self, name: str) -> AnyBlueprint:
         spec = await run_in_threadpool(self._spec, name)

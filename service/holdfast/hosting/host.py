@@ -9,6 +9,8 @@ Invariants
 3. When a commit fails, the learners it touched are forgotten and revived from the log: memory never runs ahead of it.
 4. Operations of one batch do not know each other: a refused one costs its neighbours nothing, a broken one runs alone.
 5. Under the learner's row lock its copy is first brought up to the log's head, so any number of replicas agree.
+6. Where nobody else has written to a learner lately, its copy is believed to be at the head. The commit fails if it is
+   not; then the copy is forgotten and everything done again, with a look first.
 """
 
 import asyncio
@@ -31,6 +33,7 @@ from holdfast.hosting.settle import Settle
 from holdfast.learners.modes import as_mode
 from holdfast.store import idempotency, snapshots
 from holdfast.store import learners as rows
+from holdfast.store.bulk import Locked, Overtaken
 from holdfast.store.database import Connection, Database
 from holdfast.store.log import Transaction, overdue
 from holdfast.store.waiting import apart, breathe, on_loop
@@ -38,6 +41,8 @@ from holdfast.store.waiting import apart, breathe, on_loop
 SNAPSHOT_EVERY = 10_000  # events
 TURN_S = 0.01  # what takes longer is not done on the event loop's thread
 CAUGHT_UP_AT_ONCE = 500  # events, likewise
+LOOK_FIRST_S = 2.0  # at a learner that was just revived or changed, before it is believed to be as we know it
+SHARED_S = 600.0  # and at one that another process has written to
 SWEEP_EVERY_S = 0.5
 SWEEP_FOR_S = 0.05  # while requests wait
 SWEEP_LEARNERS_MAX = 100
@@ -58,6 +63,7 @@ class Host:
         self._clock = clock
         self._mailbox = Mailbox()
         self._live: dict[str, LiveLearner] = {}
+        self._looked_at_until: dict[str, float] = {}
         self._forget_from = 0.0
         self._aside = Aside(database, self.submit, self._warn)
         self._ended = threading.Event()
@@ -98,6 +104,14 @@ class Host:
         """Hand over what came in together, so that it can be committed together."""
         self._mailbox.put(jobs)
 
+    def look_first(self, learner: str) -> None:
+        """Somebody may have changed it: for a moment, believe nothing of it."""
+        self._look_first_for(LOOK_FIRST_S, learner)
+
+    def _look_first_for(self, seconds: float, learner: str) -> None:
+        until = time.monotonic() + seconds
+        self._looked_at_until[learner] = max(until, self._looked_at_until.get(learner, 0.0))
+
     async def _run(self) -> None:
         try:
             await self._work()
@@ -125,6 +139,13 @@ class Host:
                 answers = self._perform(batch, transaction)
                 transaction.flush()
                 self._save_if_due(connection, batch)
+        except Overtaken:
+            self.meter.dropped()
+            self._forget(batch)
+            for job in batch:
+                self._look_first_for(SHARED_S, job.operation.learner)
+            self._serve(batch)
+            return
         except Exception as problem:
             self.meter.failed()
             self._forget(batch)
@@ -178,8 +199,11 @@ class Host:
         """A new copy from the log; None if there is no such learner."""
         self._live.pop(name, None)
         row = rows.find(connection, name)
-        if row is not None:
+        if row is None:
+            self._looked_at_until.pop(name, None)
+        else:
             self._live[name] = apart(partial(revive, connection, row, self._warn))
+            self.look_first(name)
         return self._live.get(name)
 
     def _lock(self, live: LiveLearner, transaction: Transaction) -> LiveLearner | None:
@@ -187,7 +211,7 @@ class Host:
 
         A copy of one that was deleted, or that ran ahead of the log, is not it: there may be a new one of that name.
         """
-        row = transaction.lock(live.id)
+        row = transaction.lock(live.id, self._belief(live))
         if row is None or live.position > row.head:
             renewed = self._revived(transaction.connection, live.name)
             row = None if renewed is None else transaction.lock(renewed.id)
@@ -197,11 +221,19 @@ class Host:
         live.mode, live.paused = as_mode(row.mode), bool(row.paused)
         if row.spec != live.spec:  # the wait or the default was changed
             live.redraw(row.spec)
+        if row.head > live.position:
+            self._look_first_for(SHARED_S, live.name)
         if row.head > live.position + CAUGHT_UP_AT_ONCE:
             apart(partial(catch_up, transaction.connection, live))
         elif row.head > live.position:
             catch_up(transaction.connection, live)
         return live
+
+    def _belief(self, live: LiveLearner) -> Locked | None:
+        """What the learner's row says, unless somebody may have changed it."""
+        if time.monotonic() < self._looked_at_until[live.name]:
+            return None
+        return Locked(live.position, live.mode, live.paused, live.spec)
 
     def _forget(self, batch: list[Job]) -> None:
         for job in batch:

@@ -96,6 +96,10 @@ class Meter:
         self.commit_failures += 1
         self._clear()
 
+    def dropped(self) -> None:
+        """Nothing of it happened, and it will be done again."""
+        self._clear()
+
     def _clear(self) -> None:
         self._begun.clear()
         self._saved.clear()

@@ -30,10 +30,16 @@ class Locked(NamedTuple):
     spec: str
 
 
+class Overtaken(Exception):
+    """A learner's row is not as it was believed to be: somebody else has written. The transaction did not happen."""
+
+
 class Bulk(Protocol):
     """What a transaction of the log sends. Events come as the fields of an Event, what was found with its deadline."""
 
-    def lock(self, connection: Connection, learner_id: int) -> Locked | None: ...
+    def lock(self, connection: Connection, learner_id: int, believed: Locked | None) -> Locked | None:
+        """What is believed may be taken on trust for now: if it is wrong, a later question or the commit says so."""
+
     def find(self, connection: Connection, learner_id: int, event_ids: Sequence[str]) -> Iterable[tuple[Any, ...]]: ...
     def said(self, connection: Connection, learner_id: int, positions: Sequence[int]) -> Iterable[tuple[Any, ...]]: ...
     def heard(self, connection: Connection, learner_id: int, positions: Sequence[int]) -> Iterable[tuple[Any, ...]]: ...

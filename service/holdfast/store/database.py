@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from holdfast.errors import Unavailable
-from holdfast.store.bulk import driver_of
+from holdfast.store.bulk import Overtaken, driver_of
 from holdfast.store.engine import is_gone
 from holdfast.store.presence import Presence
 from holdfast.store.waiting import apart, beside
@@ -38,7 +38,10 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """One transaction; `Unavailable` if the database did not take it. Whether a lost commit happened is unknown."""
+        """One transaction; `Unavailable` if the database did not take it. Whether a lost commit happened is unknown.
+
+        `Overtaken` if it was built on a belief that is wrong; then it did not happen.
+        """
         with self._reaching(), self._in_turn(), self._held_open() as connection, connection.begin():
             yield connection
 
@@ -140,6 +143,8 @@ class Database:
         except BROKEN_RULES:
             raise  # an answer, not an absence: the caller broke a rule
         except (SQLAlchemyError, *DRIVER_ERRORS, OSError) as problem:
+            if isinstance(getattr(problem, "orig", problem), psycopg.errors.DivisionByZero):  # only of LOCK_AS_BELIEVED
+                raise Overtaken from problem
             if isinstance(problem, DBAPIError) and problem.connection_invalidated:
                 self._presence.lost()
             raise Unavailable(f"the database did not answer ({type(problem).__name__})") from problem

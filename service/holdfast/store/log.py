@@ -63,9 +63,12 @@ class Transaction:
         self._new_answers: dict[tuple[str, str], FirstAnswer] = {}
         self._answered_at = 0
 
-    def lock(self, learner_id: int) -> Locked | None:
-        """Take the learner's row for this transaction: its head and description, or None if it is gone."""
-        return self._bulk.lock(self.connection, learner_id)
+    def lock(self, learner_id: int, believed: Locked | None = None) -> Locked | None:
+        """Take the learner's row for this transaction: its head and description, or None if it is gone.
+
+        Who believes to know them may be answered with that. If it is wrong, the transaction ends with `Overtaken`.
+        """
+        return self._bulk.lock(self.connection, learner_id, believed)
 
     def append(self, learner_id: int, event: Event, deadline: int | None = None) -> None:
         """Buffer an event, which has the next position; a decision waits for its reward until its deadline."""

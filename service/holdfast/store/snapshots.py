@@ -32,7 +32,7 @@ def newest(connection: Connection, learner_id: int) -> list[Snapshot]:
 
 def save(connection: Connection, learner_id: int, snapshot: Snapshot, now: int) -> None:
     """Keep this one and the newest before it."""
-    kept = [old.position for old in newest(connection, learner_id)]
+    kept = _positions(connection, learner_id)
     if snapshot.position in kept:
         return
     position, state, tally, _ = snapshot
@@ -40,6 +40,12 @@ def save(connection: Connection, learner_id: int, snapshot: Snapshot, now: int) 
     connection.execute(insert(snapshots).values(learner_id=learner_id, **row))
     outdated = snapshots.c.position.not_in([snapshot.position, *kept[: KEPT - 1]])
     connection.execute(delete(snapshots).where(snapshots.c.learner_id == learner_id, outdated))
+
+
+def _positions(connection: Connection, learner_id: int) -> list[int]:
+    """Of the newest, the last first."""
+    query = select(snapshots.c.position).where(snapshots.c.learner_id == learner_id)
+    return list(connection.execute(query.order_by(snapshots.c.position.desc()).limit(KEPT)).scalars())
 
 
 def _digest(position: int, state: bytes, tally: str) -> bytes:
@@ -50,6 +56,7 @@ def _digest(position: int, state: bytes, tally: str) -> bytes:
 
 def save_if_it_fits(connection: Connection, learner_id: int, snapshot: Snapshot, now: int) -> bool:
     """Within a larger transaction, which goes on if the database takes too long over it; whether it was saved."""
+    connection.execute(select(1))  # what was put off is sent with it: if that fails, it is not the snapshot's doing
     try:
         with connection.begin_nested():
             save(connection, learner_id, snapshot, now)

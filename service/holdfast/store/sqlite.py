@@ -40,7 +40,7 @@ class SQLite:
     SETTLE = "DELETE FROM waiting WHERE learner_id = ? AND position = ?"
     SET_HEAD = "UPDATE learners SET head = ?2 WHERE id = ?1"
 
-    def lock(self, connection: Connection, learner_id: int) -> Locked | None:
+    def lock(self, connection: Connection, learner_id: int, believed: Locked | None = None) -> Locked | None:
         row = driver_of(connection).execute(self.LOCK, (learner_id,)).fetchone()
         return None if row is None else Locked(*row)
 
