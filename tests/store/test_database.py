@@ -10,11 +10,13 @@ import pytest
 from sqlalchemy import text
 
 from holdfast.errors import Unavailable
-from holdfast.store import deadline
+from holdfast.store import deadline, learners, snapshots
 from holdfast.store.bulk import driver_of
 from holdfast.store.database import Connection, Database
 from holdfast.store.engine import connect
+from holdfast.store.migrate import migrate
 from holdfast.store.presence import Presence
+from holdfast.store.snapshots import Snapshot
 from tests.databases import fresh_url
 
 BACK_WITHIN_S = 10.0
@@ -119,3 +121,25 @@ def test_while_the_database_is_away_nobody_waits_and_one_thread_looks_out() -> N
         if thread.name == "holdfast-lookout":
             thread.join(BACK_WITHIN_S)
     presence.demand()
+
+
+def test_a_transaction_that_sqlite_ended_for_want_of_room_is_not_taken_for_a_commit(tmp_path: Path) -> None:
+    database = Database(connect(fresh_url("sqlite", tmp_path)))
+    migrate(database.engine)
+    with database.write() as connection:
+        learners.create(connection, "there", "{}", now=1)
+    with pytest.raises(Unavailable):
+        _write_more_than_fits(database)
+    with database.read() as connection:
+        assert learners.find(connection, "new") is None
+    database.close()
+
+
+def _write_more_than_fits(database: Database) -> None:
+    with database.write() as connection:
+        there = learners.find(connection, "there")
+        assert there is not None
+        pages = connection.execute(text("PRAGMA page_count")).scalar_one()
+        connection.execute(text(f"PRAGMA max_page_count={pages + 50}"))
+        learners.create(connection, "new", "{}", now=2)
+        assert not snapshots.save_if_it_fits(connection, there.id, Snapshot(1, bytes(1_000_000), "{}"), now=2)

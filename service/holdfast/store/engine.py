@@ -53,6 +53,9 @@ class SQLiteConnection(sqlite3.Connection):
         apart(partial(self.execute, "BEGIN IMMEDIATE"))
 
     def commit(self) -> None:
+        """What fails for want of room may have ended the whole transaction, and then there is nothing to commit."""
+        if not self.in_transaction:
+            raise sqlite3.OperationalError("the transaction had ended before")
         started = perf_counter()
         if self._commit_s > SQLITE_COMMIT_IS_SLOW_S:
             apart(super().commit)
