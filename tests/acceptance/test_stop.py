@@ -95,6 +95,24 @@ def test_a_database_that_does_not_answer_does_not_hold_it_up(server: Server, dat
     assert answers == [503]
 
 
+RECOVERS_SLOWLY = """
+import time
+from holdfast.hosting import host
+host.revive = lambda *arguments: time.sleep(60)
+"""
+
+
+def test_a_learner_that_takes_long_to_recover_does_not_hold_it_up(url: URL) -> None:
+    with serving(url, prelude=RECOVERS_SLOWLY) as server:
+        assert server.post("/v1/learners", LEARNER).status_code == 201
+        call = threading.Thread(target=_status, args=(server,), daemon=True)
+        call.start()
+        call.join(0.5)  # until it is being recovered
+        assert call.is_alive()
+        assert server.stop() == 0
+    call.join(20)
+
+
 def _status(server: Server) -> int:
     try:
         return httpx.post(

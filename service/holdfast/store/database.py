@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from holdfast.errors import Unavailable
 from holdfast.store.bulk import Overtaken, driver_of
 from holdfast.store.engine import is_gone
-from holdfast.store.presence import Presence
+from holdfast.store.presence import CLOSE_WITHIN_S, Presence
 from holdfast.store.waiting import apart, beside
 
 __all__ = ["Connection", "Database"]
@@ -65,7 +65,7 @@ class Database:
 
     def close(self) -> None:
         self._presence.close()
-        wait([self._tidying])
+        wait([self._tidying], CLOSE_WITHIN_S)
         for connection in self._held:
             connection.close()
         self.engine.dispose()

@@ -7,15 +7,53 @@ does something that takes long, the loop goes on with other things. On any other
 
 import asyncio
 import select
+import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
+from contextlib import suppress
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from sqlalchemy.util.concurrency import await_only, greenlet_spawn, in_greenlet
 
 T = TypeVar("T")
 
-_threads = ThreadPoolExecutor(2, thread_name_prefix="holdfast-apart")
+THREADS = 2
+
+
+class Threads:
+    """They end with the process, whatever they are doing: it would wait for those of a ThreadPoolExecutor."""
+
+    def __init__(self) -> None:
+        self._errands: SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = SimpleQueue()
+        self._to_start = [
+            threading.Thread(target=self._run, name="holdfast-apart", daemon=True) for _ in range(THREADS)
+        ]
+
+    def submit(self, work: Callable[[], T]) -> "Future[T]":
+        answer: Future[T] = Future()
+        self._errands.put((answer, work))
+        with suppress(IndexError):
+            self._to_start.pop().start()
+        return answer
+
+    def _run(self) -> None:
+        while True:
+            _do(*self._errands.get())
+
+
+def _do(answer: "Future[T]", work: Callable[[], T]) -> None:
+    if not answer.set_running_or_notify_cancel():
+        return
+    try:
+        done = work()
+    except BaseException as problem:
+        answer.set_exception(problem)
+    else:
+        answer.set_result(done)
+
+
+_threads = Threads()
 
 
 async def on_loop(work: Callable[..., T], *arguments: Any) -> T:
@@ -27,7 +65,7 @@ def apart(work: Callable[[], T]) -> T:
     """Do this on another thread if the event loop would have to wait for it."""
     if not in_greenlet():
         return work()
-    done: T = await_only(asyncio.get_running_loop().run_in_executor(_threads, work))
+    done: T = await_only(asyncio.wrap_future(_threads.submit(work)))
     return done
 
 
