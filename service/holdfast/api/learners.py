@@ -97,6 +97,7 @@ def change(by: ByAdmin, name: str, body: Change, service: ServiceDep) -> dict[st
     """Everything else would break the guarantee and is refused."""
     with service.database.write() as connection:
         row = found(learners.find(connection, name, to_change=True))
+        service.host.look_first(name)  # before the commit: who believes what was is refused with all its neighbours
         spec = json.loads(row.spec)
         if body.reward is not None:
             spec["reward"].update(body.reward.model_dump(exclude_unset=True))
@@ -116,6 +117,7 @@ def remove(by: ByAdmin, name: str, service: ServiceDep) -> None:
     """The learner, its log and its snapshots."""
     with service.database.write() as connection:
         row = found(learners.find(connection, name, to_change=True))
+        service.host.look_first(name)
         learners.remove(connection, row.id)
         audit.note(connection, by, "learner deleted", name, microseconds(), position=row.head)
     service.forget(name)
