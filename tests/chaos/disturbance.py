@@ -26,7 +26,7 @@ REFUSED_WITHIN_S = 15.0
 RECOVERED_WITHIN_S = 20.0
 LOOK_EVERY_S = 0.1
 PROBE_TIMEOUT_S = 1.0
-DISK_MB = {"sqlite": 8, "postgresql": 160}
+DISK_MB = {"sqlite": 48, "postgresql": 160}  # room for SQLite's log, too
 
 
 class Caller(httpx.Client):

@@ -32,7 +32,7 @@ SQLITE_STATEMENTS_KEPT = 512
 SQLITE_COMMIT_IS_SLOW_S = 0.002
 # Copying the write-ahead log into the file takes long, so `Database.tidy` does it beside the commits; only the one that
 # makes the log this long does it itself.
-SQLITE_LOG_PAGES_MAX = 16_000
+SQLITE_LOG_PAGES_MAX = 4_000
 
 
 class SQLiteConnection(sqlite3.Connection):
