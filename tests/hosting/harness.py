@@ -62,7 +62,7 @@ class Clock:
 
 
 class Peek(OneByOne):
-    """Reads a live learner on its own thread."""
+    """Reads a live learner where the writer has it."""
 
     def __init__(self, learner: str) -> None:
         self.learner = learner

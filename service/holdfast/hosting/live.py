@@ -1,4 +1,4 @@
-"""A learner in memory: its blueprint and the fold of its log so far. Owned by one thread.
+"""A learner in memory: its blueprint and the fold of its log so far. Only the writer touches it.
 
 `LiveLearner` is what every kind of learner is to the host; `LiveBandit` is the one of decisions, and the one of
 episodes is in `sessions/live.py`.
