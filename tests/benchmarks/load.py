@@ -29,11 +29,11 @@ def run(port: int, requests: Iterator[bytes], count: int, connections: int, rate
 
 async def _run(port: int, requests: Iterator[bytes], count: int, connections: int, rate: float | None) -> Measured:
     taken, latencies, errors = iter(range(count)), [], 0
+    opened = [await asyncio.open_connection("127.0.0.1", port) for _ in range(connections)]
     started = time.perf_counter()
 
-    async def work() -> None:
+    async def work(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         nonlocal errors
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
         for index in taken:
             due = started + index / rate if rate else time.perf_counter()
             if due > time.perf_counter():
@@ -45,7 +45,7 @@ async def _run(port: int, requests: Iterator[bytes], count: int, connections: in
         writer.close()
         await writer.wait_closed()
 
-    await asyncio.gather(*(work() for _ in range(connections)))
+    await asyncio.gather(*(work(*connection) for connection in opened))
     elapsed = time.perf_counter() - started
     latencies.sort()
     p50, p99 = (latencies[int(q * (len(latencies) - 1))] * 1e3 for q in (0.5, 0.99))

@@ -188,20 +188,6 @@ def test_several_rewards_become_one_when_the_wait_ends(
         assert driver.peek()[1] == other.peek("plain")[1]
 
 
-def test_the_sweep_settles_what_nobody_asks_about(driver: Driver, database: Database, clock: Clock) -> None:
-    import time
-
-    for i in range(5):
-        driver.decide(f"d{i}")
-    clock.pass_s(601)
-    deadline = time.monotonic() + 10
-    while driver.peek()[2].defaulted < 5 and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert driver.peek()[2].defaulted == 5
-    with database.read() as connection:
-        assert connection.execute(text("SELECT count(*) FROM waiting")).scalar() == 0
-
-
 def test_a_waiter_that_gave_up_does_not_stop_the_writer(driver: Driver) -> None:
     abandoned = [driver.host.submit(Decide("home", [driver.ask(f"a{i}")])) for i in range(50)]
     for future in abandoned:

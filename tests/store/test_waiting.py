@@ -15,7 +15,7 @@ from sqlalchemy import text
 from holdfast.store import engine
 from holdfast.store.bulk import driver_of
 from holdfast.store.database import Database
-from holdfast.store.waiting import apart, breathe, happens, on_loop
+from holdfast.store.waiting import apart, happens, on_loop
 from tests.databases import fresh_url
 
 SOON_S = 0.05
@@ -85,23 +85,6 @@ def test_what_goes_wrong_apart_goes_wrong_in_its_place() -> None:
             return "caught"
 
     assert on_a_loop(guarded) == "caught"
-
-
-def test_who_breathes_lets_others_go_first() -> None:
-    said: list[str] = []
-
-    def first() -> None:
-        breathe()
-        said.append("first")
-
-    async def both() -> None:
-        one = asyncio.create_task(on_loop(first))
-        asyncio.get_running_loop().call_soon(said.append, "second")
-        await one
-
-    asyncio.run(both())
-    here(breathe)
-    assert said == ["second", "first"]
 
 
 def test_a_fast_commit_stays_on_the_thread_and_a_slow_one_leaves_it(

@@ -29,24 +29,21 @@ from holdfast.hosting.mailbox import Job, Mailbox
 from holdfast.hosting.meter import Meter
 from holdfast.hosting.operation import Operation, perform_alike
 from holdfast.hosting.recover import Warn, catch_up, revive
-from holdfast.hosting.settle import Settle
+from holdfast.hosting.sweep import Sweep
 from holdfast.learners.modes import as_mode
-from holdfast.store import idempotency, snapshots
 from holdfast.store import learners as rows
+from holdfast.store import snapshots
 from holdfast.store.bulk import Locked, Overtaken
 from holdfast.store.database import Connection, Database
-from holdfast.store.log import Transaction, overdue
-from holdfast.store.waiting import apart, breathe, on_loop
+from holdfast.store.log import Transaction
+from holdfast.store.waiting import apart, on_loop
 
 SNAPSHOT_EVERY = 10_000  # events
 TURN_S = 0.01  # what takes longer is not done on the event loop's thread
 CAUGHT_UP_AT_ONCE = 500  # events, likewise
 LOOK_FIRST_S = 2.0  # at a learner that was just revived or changed, before it is believed to be as we know it
 SHARED_S = 600.0  # and at one that another process has written to
-SWEEP_EVERY_S = 0.5
-SWEEP_FOR_S = 0.05  # while requests wait
-SWEEP_LEARNERS_MAX = 100
-FORGET_EVERY_S = 60.0
+SWEPT_WITHIN_S = 2.0  # when it stops
 
 
 def microseconds() -> int:
@@ -64,8 +61,8 @@ class Host:
         self._mailbox = Mailbox()
         self._live: dict[str, LiveLearner] = {}
         self._looked_at_until: dict[str, float] = {}
-        self._forget_from = 0.0
         self._aside = Aside(database, self.submit, self._warn)
+        self._sweep = Sweep(database, self.submit, clock, self.meter, self._warn)
         self._ended = threading.Event()
 
     def start(self) -> None:
@@ -75,6 +72,7 @@ class Host:
         except RuntimeError:
             threading.Thread(target=asyncio.run, args=(self._run(),), name="holdfast-writer", daemon=True).start()
         self._aside.start()
+        self._sweep.start()
 
     def lives(self) -> bool:
         """Whether the writer is there to answer."""
@@ -91,8 +89,10 @@ class Host:
     def stop(self, timeout_s: float) -> None:
         """Finish what is waiting, save what was learned; asked for on another thread than the writer's."""
         self._aside.stop()
+        self._sweep.stop()
         self._mailbox.close()
         self._ended.wait(timeout_s)
+        self._sweep.join(SWEPT_WITHIN_S)
 
     def submit(self, operation: Operation) -> "Future[Any]":
         """The answer, once it is durable; a HoldfastError if it was refused or could not be done."""
@@ -120,15 +120,9 @@ class Host:
             self._ended.set()
 
     async def _work(self) -> None:
-        next_sweep = time.monotonic()
-        while not self._mailbox.is_finished():
-            batch = await self._mailbox.take(SWEEP_EVERY_S)
-            if batch:
-                await on_loop(self._serve, batch)
-                await asyncio.sleep(0)  # the answers leave, and what has come in is read
-            if time.monotonic() >= next_sweep:
-                there_is_more = await on_loop(self._sweep)
-                next_sweep = time.monotonic() + (0.0 if there_is_more else SWEEP_EVERY_S)
+        while batch := await self._mailbox.take():
+            await on_loop(self._serve, batch)
+            await asyncio.sleep(0)  # the answers leave, and what has come in is read
 
     def _serve(self, batch: list[Job]) -> None:
         """One transaction for all; the answers go out after its commit."""
@@ -263,39 +257,6 @@ class Host:
                         self._save(connection, live)
         except Unavailable as problem:
             self._warn("snapshots not saved on stopping", reason=str(problem))
-
-    def _settle(self, name: str) -> bool:
-        """Settle what of a learner has waited long enough; whether there may be more."""
-        breathe()
-        answer: Future[Any] = Future()
-        self._serve([Job(Settle(name), answer)])
-        return answer.exception() is None and bool(answer.result())
-
-    def _forget_answers(self) -> None:
-        """Those that nobody will ask for: all of them in a while, some now."""
-        if time.monotonic() < self._forget_from:
-            return
-        with self._database.write() as connection:
-            forgotten = idempotency.forget(connection, self._clock())
-        if forgotten < idempotency.FORGOTTEN_AT_ONCE_MAX:
-            self._forget_from = time.monotonic() + FORGET_EVERY_S
-
-    def _sweep(self) -> bool:
-        """Settle decisions whose wait has ended, forget answers nobody will ask for; whether there is more to do."""
-        self.meter.sweeps += 1
-        self._database.tidy()
-        try:
-            self._forget_answers()
-            with self._database.read() as connection:
-                names = overdue(connection, self._clock(), SWEEP_LEARNERS_MAX)
-        except Unavailable:
-            return False
-        until = time.monotonic() + SWEEP_FOR_S
-        for name in names:
-            while self._settle(name):
-                if len(self._mailbox) and time.monotonic() >= until:
-                    return True
-        return False
 
 
 def _publish(batch: list[Job], answers: list[Any]) -> None:

@@ -49,21 +49,15 @@ class Mailbox:
             self._is_closing = True
         self._ring()
 
-    async def take(self, within_s: float) -> list[Job]:
-        """What has come, once there is anything; nothing if nothing comes in time, or nothing will come."""
+    async def take(self) -> list[Job]:
+        """What has come, once there is anything; nothing if nothing will come any more."""
         if self._loop is None:
             self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
-        if not self._waiting and not self._is_closing:
+        while not self._waiting and not self._is_closing:  # a call may come late, when what it was for has been taken
             self._call = self._loop.create_future()
-            over = self._loop.call_later(within_s, self._answer)
             await self._call
-            over.cancel()
             await self._gathering()
         return [self._waiting.popleft() for _ in range(min(len(self._waiting), TAKEN_MAX))]
-
-    def is_finished(self) -> bool:
-        with self._door:
-            return self._is_closing and not self._waiting
 
     async def _gathering(self) -> None:
         """Until a turn of the loop has brought nothing new: who comes at the same moment shares a commit."""

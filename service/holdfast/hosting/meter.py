@@ -21,6 +21,7 @@ WARNINGS = (
     "snapshots not saved on stopping",
     "snapshot not saved",
     "errand failed",
+    "sweep failed",
 )
 
 

@@ -3,7 +3,6 @@
 import sqlite3
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 
 import psycopg
@@ -13,8 +12,8 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from holdfast.errors import Unavailable
 from holdfast.store.bulk import Overtaken, driver_of
 from holdfast.store.engine import is_gone
-from holdfast.store.presence import CLOSE_WITHIN_S, Presence
-from holdfast.store.waiting import apart, beside
+from holdfast.store.presence import Presence
+from holdfast.store.waiting import apart
 
 __all__ = ["Connection", "Database"]
 
@@ -32,8 +31,6 @@ class Database:
         self._writing = engine.execution_options(writes=True)
         self._presence = Presence(self._answers)
         self._held: list[Connection] = []  # at most one
-        self._tidying: Future[None] = Future()
-        self._tidying.set_result(None)
         self._turn = threading.Lock()  # of those who write to SQLite, which has one at a time
 
     @contextmanager
@@ -51,9 +48,10 @@ class Database:
             yield connection
 
     def tidy(self) -> None:
-        """Let SQLite copy its log into the file, beside whoever writes; called now and then."""
-        if self.engine.dialect.name == "sqlite" and self._tidying.done():
-            self._tidying = beside(self._copy_log)
+        """Let SQLite copy its log into the file, beside whoever writes; called now and then, on a thread of its own."""
+        if self.engine.dialect.name == "sqlite":
+            with suppress(SQLAlchemyError, sqlite3.Error), self.engine.connect() as connection:
+                driver_of(connection).execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def answers(self) -> bool:
         """Whether the database can be read now."""
@@ -65,14 +63,9 @@ class Database:
 
     def close(self) -> None:
         self._presence.close()
-        wait([self._tidying], CLOSE_WITHIN_S)
         for connection in self._held:
             connection.close()
         self.engine.dispose()
-
-    def _copy_log(self) -> None:
-        with suppress(SQLAlchemyError, sqlite3.Error), self.engine.connect() as connection:
-            driver_of(connection).execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def _answers(self) -> bool:
         try:

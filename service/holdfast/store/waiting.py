@@ -69,17 +69,6 @@ def apart(work: Callable[[], T]) -> T:
     return done
 
 
-def beside(work: Callable[[], None]) -> "Future[None]":
-    """Do this on another thread, and do not wait for it."""
-    return _threads.submit(work)
-
-
-def breathe() -> None:
-    """Let the event loop do what has come up."""
-    if in_greenlet():
-        await_only(asyncio.sleep(0))
-
-
 def happens(descriptor: int, events: int, within_s: float) -> int:
     """Which of these events (`select.POLLIN`, …) have happened within that time; 0 if none has."""
     if within_s and in_greenlet():

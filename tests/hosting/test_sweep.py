@@ -1,0 +1,106 @@
+"""What is due without anybody asking: settled once, and nobody waits for the look."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+
+import pytest
+from sqlalchemy import text
+
+from holdfast.hosting import sweep
+from holdfast.hosting.learn import Claim, Reward
+from holdfast.hosting.mailbox import Job
+from holdfast.hosting.settle import Settle
+from holdfast.store.database import Database
+from holdfast.store.log import events_after
+from tests.hosting.harness import Clock, Driver, driving
+
+WITHIN_S = 10.0
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def driver(database: Database, clock: Clock) -> Iterator[Driver]:
+    with driving(database, clock) as driver:
+        driver.create()
+        yield driver
+
+
+def comes_true(condition: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + WITHIN_S
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return condition()
+
+
+def test_what_nobody_asks_about_is_settled(driver: Driver, database: Database, clock: Clock) -> None:
+    for i in range(5):
+        driver.decide(f"d{i}")
+    clock.pass_s(601)
+    assert comes_true(lambda: driver.peek()[2].defaulted == 5)
+    with database.read() as connection:
+        assert connection.execute(text("SELECT count(*) FROM waiting")).scalar() == 0
+
+
+def test_more_than_is_settled_at_once_is_settled_without_waiting_for_the_next_look(
+    database: Database, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.hosting.live.LiveLearner.settled_at_once", 2)
+    with driving(database, clock) as driver:
+        driver.create()
+        for i in range(7):
+            driver.decide(f"d{i}")
+        before = driver.host.meter.sweeps
+        clock.pass_s(601)
+        assert comes_true(lambda: driver.peek()[2].defaulted == 7)
+        assert driver.host.meter.sweeps <= before + 2  # one may have begun before the clock was moved
+
+
+def test_the_writer_answers_while_the_sweep_looks(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    looks, may_go_on = threading.Event(), threading.Event()
+    request.addfinalizer(may_go_on.set)
+    real = sweep.overdue
+
+    def slow(*arguments: object) -> list[str]:
+        looks.set()
+        may_go_on.wait(WITHIN_S)
+        return real(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(sweep, "overdue", slow)
+    assert looks.wait(WITHIN_S)
+    assert driver.decide("meanwhile").position == 1
+
+
+@pytest.mark.parametrize("settled_first", [True, False])
+def test_a_reward_and_the_end_of_its_wait_in_one_batch_are_learned_once(
+    driver: Driver, database: Database, clock: Clock, monkeypatch: pytest.MonkeyPatch, settled_first: bool
+) -> None:
+    monkeypatch.setattr(sweep, "overdue", lambda *_: [])
+    driver.decide("one")
+    clock.pass_s(601)
+    both = [Job(Settle("home"), Future()), Job(Reward("home", [Claim("one", 1.0, None, None)]), Future())]
+    driver.host.submit_all(both if settled_first else both[::-1])
+    for job in both:
+        job.answer.exception(WITHIN_S)  # type: ignore[call-arg]
+    with database.read() as connection:
+        kinds = [event.kind for event in events_after(connection, 1, 0)]
+    assert kinds.count("expiry") == 1
+    tally = driver.peek()[2]
+    assert (tally.learned, tally.defaulted) == (0, 1)
+    assert driver.host.meter.commit_failures == 0  # which would have undone the one of them with the other
+
+
+def test_a_sweep_that_breaks_is_told_and_the_next_one_comes(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> list[str]:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(sweep, "overdue", broken)
+    assert comes_true(lambda: sum("sweep failed" in warning for warning in driver.warnings) >= 2)
+    assert driver.decide("still").position == 1
