@@ -4,15 +4,21 @@ import asyncio
 import threading
 from concurrent.futures import Future
 
+import numpy as np
 import pytest
 
 from holdfast.errors import Unavailable
+from holdfast.hosting.decide import Decide, Question
 from holdfast.hosting.mailbox import TAKEN_MAX, WAITING_MAX, Job, Mailbox
 from holdfast.hosting.settle import Settle
 
 
 def jobs(count: int = 1) -> list[Job]:
     return [Job(Settle(f"learner-{place}"), Future()) for place in range(count)]
+
+
+def of_size(size: int) -> Decide:
+    return Decide("home", [Question("id", ["a"], np.zeros((1, 3)), 1, b"", False)] * size)
 
 
 def test_what_is_put_in_together_is_taken_together_in_its_order() -> None:
@@ -31,6 +37,16 @@ def test_no_more_is_taken_at_once_than_one_transaction_should_hold() -> None:
         return [len(await mailbox.take()) for _ in range(2)]
 
     assert asyncio.run(taken()) == [TAKEN_MAX, 3]
+
+
+def test_a_large_operation_counts_for_as_many_as_it_asks_for_and_is_always_taken() -> None:
+    mailbox = Mailbox()
+    mailbox.put([Job(of_size(size), Future()) for size in (TAKEN_MAX - 1, 2, 1, 3 * TAKEN_MAX, 1)])
+
+    async def taken() -> list[int]:
+        return [len(await mailbox.take()) for _ in range(3)]
+
+    assert asyncio.run(taken()) == [2, 2, 1]
 
 
 def test_whoever_waits_is_woken_from_the_same_thread_and_from_another() -> None:

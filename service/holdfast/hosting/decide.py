@@ -11,7 +11,7 @@ from holdfast.hosting.live import LiveBandit, LiveLearner
 from holdfast.hosting.operation import Needs, runs_of_strangers
 from holdfast.hosting.records import DecisionRecord, pack, replayed, unpack_decision
 from holdfast.learners import Decision, modes
-from holdfast.store.log import Event, Found, Transaction
+from holdfast.store.log import Event, Transaction
 
 MICROSECONDS = 1_000_000
 
@@ -139,8 +139,7 @@ def _decide_all(live: LiveBandit, transaction: Transaction, questions: Sequence[
     for position, (question, decision) in enumerate(zip(questions, decisions, strict=True), first):
         payload = pack(_record(live, question, decision))
         event = Event(position, "decision", decision_event_id(question.decision_id), now, None, None, payload)
-        transaction.append(live.id, event, deadline)
-        live.open.remember(Found(event, deadline))
+        live.open.remember(transaction.append(live.id, event, deadline))
         answers.append(Answered(question.decision_id, question.ids, decision, position))
     live.position += len(questions)
     live.tally.decisions += len(questions)

@@ -12,7 +12,7 @@ from holdfast.hosting.operation import Operation
 
 WAITING_MAX = 4_096
 GATHERED_MAX = 128  # before the first are taken
-TAKEN_MAX = 512
+TAKEN_MAX = 512  # in size: more would keep the first waiting, and the loop without anything to do meanwhile
 
 
 class Job(NamedTuple):
@@ -57,7 +57,15 @@ class Mailbox:
             self._call = self._loop.create_future()
             await self._call
             await self._gathering()
-        return [self._waiting.popleft() for _ in range(min(len(self._waiting), TAKEN_MAX))]
+        return self._next()
+
+    def _next(self) -> list[Job]:
+        """As much as one transaction should hold, but at least one."""
+        taken, size = [], 0
+        while self._waiting and size < TAKEN_MAX:
+            taken.append(self._waiting.popleft())
+            size += taken[-1].operation.size
+        return taken
 
     async def _gathering(self) -> None:
         """Until a turn of the loop has brought nothing new: who comes at the same moment shares a commit."""

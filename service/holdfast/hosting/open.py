@@ -29,7 +29,8 @@ class OpenDecisions:
     def trim(self) -> None:
         """Between batches only: what an operation was told to be here must be here when it is performed."""
         while self._bytes > BYTES_MAX:
-            self.forget(next(iter(self._found)))
+            _, oldest = self._found.popitem(last=False)
+            self._bytes -= len(oldest.event.payload)
 
     def forget(self, event_id: str) -> Found | None:
         """What was known of it, if anything."""

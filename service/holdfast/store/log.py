@@ -70,15 +70,16 @@ class Transaction:
         """
         return self._bulk.lock(self.connection, learner_id, believed)
 
-    def append(self, learner_id: int, event: Event, deadline: int | None = None) -> None:
+    def append(self, learner_id: int, event: Event, deadline: int | None = None) -> Found:
         """Buffer an event, which has the next position; a decision waits for its reward until its deadline."""
         self._heads[learner_id] = event.position
         self._new_events.append((learner_id, *event))
         if deadline is not None:
             self._new_waiting[learner_id, event.position] = deadline
-        self._found[learner_id, event.event_id] = Found(event, deadline)
+        found = self._found[learner_id, event.event_id] = Found(event, deadline)
         if event.about is not None and (learner_id, event.about) in self._said:
             self._said[learner_id, event.about].append(event)
+        return found
 
     def settle(self, learner_id: int, event: Event) -> None:
         """Buffer that a decision waits no more."""
