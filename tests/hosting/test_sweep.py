@@ -104,3 +104,19 @@ def test_a_sweep_that_breaks_is_told_and_the_next_one_comes(driver: Driver, monk
     monkeypatch.setattr(sweep, "overdue", broken)
     assert comes_true(lambda: sum("sweep failed" in warning for warning in driver.warnings) >= 2)
     assert driver.decide("still").position == 1
+
+
+def test_what_a_deleted_learner_left_behind_is_removed_while_its_successor_serves(
+    driver: Driver, database: Database
+) -> None:
+    for i in range(5):
+        driver.decide(f"d{i}")
+    driver.recreate()
+    assert driver.decide("d0").position == 1
+    assert comes_true(lambda: _learners_with_events(database) == {2})
+    assert driver.reward("d0", 1.0).outcome == "learned"
+
+
+def _learners_with_events(database: Database) -> set[int]:
+    with database.read() as connection:
+        return set(connection.execute(text("SELECT learner_id FROM events")).scalars())

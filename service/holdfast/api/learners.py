@@ -114,7 +114,7 @@ def change(by: ByAdmin, name: str, body: Change, service: ServiceDep) -> dict[st
 
 @router.delete("/{name}", status_code=204, operation_id="delete_learner", dependencies=[Admin], summary="Delete it")
 def remove(by: ByAdmin, name: str, service: ServiceDep) -> None:
-    """The learner, its log and its snapshots."""
+    """Nobody finds it from now on, and its name is free; its log and its snapshots are removed little by little."""
     with service.database.write() as connection:
         row = found(learners.find(connection, name, to_change=True))
         service.host.look_first(name)

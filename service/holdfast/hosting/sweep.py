@@ -13,18 +13,19 @@ from holdfast.errors import Unavailable
 from holdfast.hosting.meter import Meter
 from holdfast.hosting.recover import Warn
 from holdfast.hosting.settle import Settle
-from holdfast.store import idempotency
+from holdfast.store import idempotency, learners
 from holdfast.store.database import Database
 from holdfast.store.log import overdue
 
 EVERY_S = 0.5
 LEARNERS_MAX = 100
 FORGET_EVERY_S = 60.0
+REMOVE_FOR_S = 0.25
 ANSWER_WITHIN_S = 60.0
 
 
 class Sweep:
-    """Waits that have ended, answers that nobody will ask for again, and SQLite's log."""
+    """Waits that have ended, answers nobody will ask for again, what deleted learners left behind, and SQLite's log."""
 
     def __init__(
         self,
@@ -73,11 +74,23 @@ class Sweep:
         for name in names:
             while self._settle(name):
                 pass
+        self._remove_deleted(time.monotonic() + REMOVE_FOR_S)
 
     def _settle(self, name: str) -> bool:
         """Settle what of a learner has waited long enough; whether there may be more."""
         answer = self._submit(Settle(name))
         return answer.exception(ANSWER_WITHIN_S) is None and bool(answer.result())
+
+    def _remove_deleted(self, until: float) -> None:
+        """What deleted learners have left behind, some of it; others that write have as much time as it takes."""
+        with self._database.read() as connection:
+            deleted = learners.being_removed(connection)
+        for learner_id in deleted:
+            is_more = True
+            while is_more and (started := time.monotonic()) < until:
+                with self._database.write() as connection:
+                    is_more = learners.remove_some(connection, learner_id)
+                self._is_over.wait(time.monotonic() - started)
 
     def _forget_answers(self) -> None:
         """Those that nobody will ask for: all of them in a while, some now."""

@@ -2,10 +2,13 @@
 
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from holdfast.store.tables import learners
+from holdfast.store.tables import events, learners, waiting
+
+NOT_A_NAME = "/"  # what no learner's name begins with
+REMOVED_AT_ONCE = 1_000  # events
 
 
 class LearnerRow(NamedTuple):
@@ -33,7 +36,8 @@ def find(connection: Connection, name: str, to_change: bool = False) -> LearnerR
 
 def page(connection: Connection, after: str, limit: int, only: str | None = None) -> list[LearnerRow]:
     """Learners by name, from the first after `after`; just one, if the caller may see no other."""
-    query = select(*_COLUMNS).where(learners.c.name > after).order_by(learners.c.name).limit(limit)
+    query = select(*_COLUMNS).where(learners.c.name > after, learners.c.spec != "")
+    query = query.order_by(learners.c.name).limit(limit)
     if only is not None:
         query = query.where(learners.c.name == only)
     return [LearnerRow(*row) for row in connection.execute(query)]
@@ -52,5 +56,22 @@ def change(connection: Connection, learner_id: int, **values: Any) -> None:
 
 
 def remove(connection: Connection, learner_id: int) -> None:
-    """The learner and, by the foreign keys, its log and snapshots."""
-    connection.execute(delete(learners).where(learners.c.id == learner_id))
+    """From the commit on nobody finds it. What it has left behind goes little by little: see `remove_some`."""
+    change(connection, learner_id, name=f"{NOT_A_NAME}{learner_id}", spec="", paused=True)
+
+
+def being_removed(connection: Connection) -> list[int]:
+    """The learners that have something left to remove."""
+    return list(connection.execute(select(learners.c.id).where(learners.c.spec == "")).scalars())
+
+
+def remove_some(connection: Connection, learner_id: int) -> bool:
+    """Some of its log, or the last of it: the foreign keys take the snapshots along. Whether anything is left."""
+    first = connection.execute(select(func.min(events.c.position)).where(events.c.learner_id == learner_id)).scalar()
+    if first is None:
+        connection.execute(delete(learners).where(learners.c.id == learner_id))
+        return False
+    for table in (waiting, events):
+        some = table.c.learner_id == learner_id, table.c.position < first + REMOVED_AT_ONCE
+        connection.execute(delete(table).where(*some))
+    return True

@@ -21,7 +21,7 @@ BYTEA, BIGINT, TEXT = 17, 20, 25  # the types' numbers in every PostgreSQL
 class PostgreSQL:
     """Prepared once for each connection."""
 
-    LOCK = "SELECT head, mode, paused, spec FROM learners WHERE id = $1 FOR UPDATE"
+    LOCK = "SELECT head, mode, paused, spec FROM learners WHERE id = $1 AND spec <> '' FOR UPDATE"
     # As believed, or an error: what is sent behind it in the same round trip, the commit too, is then not done.
     LOCK_AS_BELIEVED = """
         SELECT 1 / count(*) FROM (

@@ -17,7 +17,7 @@ ROWS_AT_ONCE = 64
 class SQLite:
     """The transaction itself is the lock."""
 
-    LOCK = "SELECT head, mode, paused, spec FROM learners WHERE id = ?"
+    LOCK = "SELECT head, mode, paused, spec FROM learners WHERE id = ? AND spec <> ''"
     # CROSS JOIN keeps this order: one look into the index for each wanted id, never a walk over the log.
     FIND = """
         SELECT e.position, e.kind, e.event_id, e.at, e.source, e.about, e.payload, w.deadline

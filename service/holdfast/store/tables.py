@@ -44,7 +44,8 @@ learners = Table(
     metadata,
     Column("id", _NUMBER, primary_key=True, autoincrement=True),
     Column("name", String(ID_LENGTH_MAX), nullable=False),
-    # What the caller asked for, as canonical JSON: creating it again with the same text is not a conflict.
+    # What the caller asked for, as canonical JSON: creating it again with the same text is not a conflict. Nothing:
+    # the learner was deleted, and its log is being removed.
     Column("spec", Text, nullable=False),
     # The same as it was at first: creating it again is not a conflict after a change either.
     Column("described", Text, nullable=False),
