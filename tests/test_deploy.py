@@ -6,6 +6,7 @@ from pathlib import Path
 
 import yaml
 
+from holdfast.api.looking import STATE_BYTES_MAX
 from holdfast.api.wire import BODY_BYTES_MAX
 
 ROOT = Path(__file__).parent.parent
@@ -28,6 +29,7 @@ def test_the_proxy_has_the_same_cap_on_bodies_as_the_service() -> None:
     nginx = (ROOT / "deploy/nginx.conf").read_text(encoding="utf-8")
     assert f"client_max_body_size {BODY_BYTES_MAX // 2**20}m;" in nginx
     assert f"{BODY_BYTES_MAX:,} bytes" in nginx
+    assert f"client_max_body_size {STATE_BYTES_MAX // 2**20}m;" in nginx
 
 
 def test_what_the_proxy_answers_itself_has_a_request_id_too() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy.engine import URL
 
+from holdfast.api.wire import BODY_BYTES_MAX
 from tests.acceptance.folding import fold_log
 from tests.acceptance.server import Server, serving
 
@@ -207,6 +208,46 @@ def test_a_state_moves_to_an_empty_learner_of_the_same_shape_and_survives(server
     server.post("/v1/learners", LEARNER | {"name": "wide", "features": {"kind": "dense", "context": 3, "action": 1}})
     for damaged in (state, state[:-1], b"", b"HOLDFAST"):
         assert server.http.put("/v1/learners/wide/state", content=damaged).status_code == 422
+
+
+def test_a_state_may_be_larger_than_a_request(server: Server) -> None:
+    wide = LEARNER | {"features": {"kind": "dense", "context": 1_100, "action": 1}}
+    for name in ("one", "two"):
+        assert server.post("/v1/learners", wide | {"name": name}).status_code == 201
+    state = server.http.get("/v1/learners/one/state").content
+    assert len(state) > BODY_BYTES_MAX
+    assert server.http.put("/v1/learners/two/state", content=state).status_code == 200
+    assert server.http.get("/v1/learners/two/state").content == state
+
+
+@pytest.mark.parametrize(
+    ("change", "pointer"),
+    [
+        ({"reward": {"wait_s": None}}, "/reward/wait_s"),
+        ({"reward": None}, "/reward"),
+        ({"mode": None}, "/mode"),
+        ({"paused": None}, "/paused"),
+        ({"episode_timeout_s": None}, "/episode_timeout_s"),
+    ],
+)
+def test_null_is_nothing_to_change_to(server: Server, change: dict[str, Any], pointer: str) -> None:
+    before = server.http.get("/v1/learners/home").json()
+    refused = server.http.patch("/v1/learners/home", json=change)
+    assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, pointer)
+    assert server.http.get("/v1/learners/home").json() == before
+    assert server.post("/v1/learners/home/decisions", question(1)).status_code == 201
+
+
+def test_a_default_can_be_taken_away(server: Server) -> None:
+    changed = server.http.patch("/v1/learners/home", json={"reward": {"default": None}})
+    assert (changed.status_code, changed.json()["reward"]["default"]) == (200, None)
+
+
+def test_an_event_that_cannot_be_learned_is_pointed_at(server: Server) -> None:
+    event = {"context": [1.0, 0.0], "actions": question(1)["actions"], "action_id": "a", "value": 1.0}
+    for wrong, place in (({"value": 7.0}, "value"), ({"source": "a\0"}, "source")):
+        refused = server.post("/v1/learners/home/events", {"events": [event, event | wrong]})
+        assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, f"/events/1/{place}")
 
 
 def test_old_logs_can_be_learned_from_before_the_first_decision(server: Server) -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from holdfast.errors import Conflict, Unavailable
 from holdfast.hosting.blueprint import draw
-from holdfast.hosting.decide import Decide
+from holdfast.hosting.bring import Observation, Observe
+from holdfast.hosting.decide import Answered, Decide
 from holdfast.hosting.ids import new_id
 from holdfast.hosting.learn import Claim, Reward, Verdict
 from holdfast.hosting.live import LiveLearner
@@ -166,6 +167,13 @@ def test_a_broken_neighbour_fails_alone(driver: Driver) -> None:
         driver, Reward("home", [Claim("d1", 1.0, None, None)]), Broken("home"), Decide("home", [driver.ask("d2")])
     )
     assert (verdict.outcome, type(problem), answered.position) == ("learned", ZeroDivisionError, 3)
+
+
+def test_what_the_database_cannot_keep_fails_alone(driver: Driver) -> None:
+    strange = Observe("home", [Observation(driver.ask("x").phi[0], "a0", 1.0, None, "a\0")])  # which SQLite can keep
+    _, (answered,) = together(driver, strange, Decide("home", [driver.ask("d1")]))
+    assert isinstance(answered, Answered)
+    assert driver.decide("d1") is not None
 
 
 def test_operations_of_several_kinds_are_performed_in_the_order_in_which_they_came(driver: Driver) -> None:

@@ -106,7 +106,7 @@ def change(by: ByAdmin, name: str, body: Change, service: ServiceDep) -> dict[st
                 raise InvalidConfiguration("episode_timeout_s does not apply to a learner of kind bandit")
             spec["episode_timeout_s"] = body.episode_timeout_s
         drawn(spec)
-        values = body.model_dump(include={"paused", "mode"}, exclude_none=True)
+        values = body.model_dump(include={"paused", "mode"}, exclude_unset=True)
         learners.change(connection, row.id, spec=canonical(spec), **values)
         audit.note(connection, by, "learner changed", name, microseconds(), **body.model_dump(exclude_unset=True))
         return describe(found(learners.find(connection, name)))

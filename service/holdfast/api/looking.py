@@ -25,6 +25,7 @@ LOG_PAGE_MAX = 500
 LOG_PAGE_BYTES_MAX = 4 * 1024 * 1024  # of events as they are stored; one event at least
 EPISODE_BYTES_MAX = 4 * 1024 * 1024  # of features in the answer to one episode
 SAID_MAX = 500  # events about one decision, the first of them
+STATE_BYTES_MAX = 64 * 1024 * 1024  # the largest of a linear learner has half of that
 POSITION_MAX = 2**63 - 1  # what both databases can count to
 
 router = APIRouter(prefix="/v1/learners/{name}", tags=["looking inside"])
@@ -80,7 +81,7 @@ async def export(name: str, service: ServiceDep) -> Response:
 @router.put("/state", operation_id="import_state", dependencies=[Admin], summary="Import a state into an empty learner")
 async def bring(by: ByAdmin, name: str, request: Request, service: ServiceDep) -> dict[str, int]:
     """A file of a learner of the same shape; refused if it is damaged, of another version, or if there is a history."""
-    state = await read_body(headers_of(request.scope), request.receive)
+    state = await read_body(headers_of(request.scope), request.receive, STATE_BYTES_MAX)
     return {"position": await service.ask(Import(name, state, by))}
 
 

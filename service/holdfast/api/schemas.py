@@ -137,20 +137,23 @@ class LearnerBody(Strict):
                 raise InvalidConfiguration(f"{name} does not apply to a learner of kind {kind}")
 
 
+UNSAID: Any = Field(default_factory=lambda: None)  # stays as it is; null is no value to change to
+
+
 class RewardChange(Strict):
     """What may change about rewards."""
 
-    wait_s: Annotated[float, Field(gt=0, le=TIMEOUT_S_MAX)] | None = None
+    wait_s: Annotated[float, Field(gt=0, le=TIMEOUT_S_MAX)] = UNSAID
     default: float | None = None
 
 
 class LearnerChange(Strict):
     """What may change without breaking the guarantee."""
 
-    paused: bool | None = None
-    mode: Literal["online", "shadow", "frozen"] | None = None
-    reward: RewardChange | None = None
-    episode_timeout_s: Annotated[float, Field(gt=0, le=TIMEOUT_S_MAX)] | None = None
+    paused: bool = UNSAID
+    mode: Literal["online", "shadow", "frozen"] = UNSAID
+    reward: RewardChange = UNSAID
+    episode_timeout_s: Annotated[float, Field(gt=0, le=TIMEOUT_S_MAX)] = UNSAID
 
 
 EXAMPLES: dict[type[BaseModel], dict[str, Any]] = {
@@ -182,13 +185,16 @@ class DecisionsBody(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     decisions: Annotated[list[DecisionBody], msgspec.Meta(min_length=1, max_length=BATCH_MAX)]
 
 
+Source = Annotated[str, msgspec.Meta(max_length=ID_LENGTH_MAX, pattern=NO_NUL)]
+
+
 class RewardBody(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """A reward."""
 
     decision_id: Id
     value: float
     action_id: Annotated[str, msgspec.Meta(max_length=ID_LENGTH_MAX)] | None = None
-    source: Annotated[str, msgspec.Meta(max_length=ID_LENGTH_MAX, pattern=NO_NUL)] | None = None
+    source: Source | None = None
 
 
 class RewardsBody(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -205,7 +211,7 @@ class EventBody(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     value: float
     context: Any = None
     probability: Annotated[float, msgspec.Meta(gt=0, le=1)] | None = None
-    source: Annotated[str, msgspec.Meta(max_length=ID_LENGTH_MAX)] | None = None
+    source: Source | None = None
 
 
 class EventsBody(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -214,7 +220,6 @@ class EventsBody(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     events: Annotated[list[EventBody], msgspec.Meta(min_length=1, max_length=BATCH_MAX)]
 
 
-Source = Annotated[str, msgspec.Meta(max_length=ID_LENGTH_MAX, pattern=NO_NUL)]
 StepNumber = Annotated[int, msgspec.Meta(ge=1, le=LENGTH_MAX)]
 
 

@@ -26,13 +26,13 @@ def headers_of(scope: Scope) -> Headers:
     return dict(scope["headers"])
 
 
-async def read_body(headers: Headers, receive: Receive) -> bytes:
+async def read_body(headers: Headers, receive: Receive, bytes_max: int = BODY_BYTES_MAX) -> bytes:
     """The raw body, refused as soon as it is known to be too large."""
     if headers.get(b"content-encoding", b"identity") != b"identity":
         raise InvalidInput("", "compressed bodies are not accepted")
     declared = headers.get(b"content-length", b"")
     if declared.isdigit():
-        _check_size(int(declared))
+        _check_size(int(declared), bytes_max)
     chunks, size, more = [], 0, True
     while more:
         message = await receive()
@@ -40,14 +40,14 @@ async def read_body(headers: Headers, receive: Receive) -> bytes:
             raise ClientDisconnect
         chunks.append(message.get("body", b""))
         size += len(chunks[-1])
-        _check_size(size)
+        _check_size(size, bytes_max)
         more = message.get("more_body", False)
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
-def _check_size(size: int) -> None:
-    if size > BODY_BYTES_MAX:
-        raise TooLarge(f"a body may have at most {BODY_BYTES_MAX:,} bytes")
+def _check_size(size: int, bytes_max: int) -> None:
+    if size > bytes_max:
+        raise TooLarge(f"a body may have at most {bytes_max:,} bytes")
 
 
 async def send_answer(answer: Answer, send: Send) -> None:

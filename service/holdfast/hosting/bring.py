@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from holdfast.arrays import Array
-from holdfast.errors import Conflict
+from holdfast.errors import Conflict, InvalidInput
 from holdfast.hosting.live import LiveBandit, LiveLearner
 from holdfast.hosting.operation import OneByOne
 from holdfast.hosting.records import ObservationRecord, pack
@@ -46,8 +46,15 @@ class Observe(OneByOne):
     def perform(self, live: LiveBandit, transaction: Transaction, now: int) -> list[Learned]:
         if live.paused or live.mode == "frozen":
             raise Conflict("paused", "the learner is paused or frozen")
-        rewards = [live.blueprint.reward.scaled(observation.value) for observation in self.observations]
+        rewards = [_scaled(live, index, observation) for index, observation in enumerate(self.observations)]
         return [_learn(live, transaction, o, r, now) for o, r in zip(self.observations, rewards, strict=True)]
+
+
+def _scaled(live: LiveBandit, index: int, told: Observation) -> float:
+    try:
+        return live.blueprint.reward.scaled(told.value)
+    except InvalidInput as problem:
+        raise problem.within(f"/events/{index}") from None
 
 
 def _learn(live: LiveBandit, transaction: Transaction, told: Observation, reward: float, now: int) -> Learned:

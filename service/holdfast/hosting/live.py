@@ -62,6 +62,16 @@ class Tally:
     def count(self, outcome: str) -> None:
         setattr(self, outcome, getattr(self, outcome) + 1)
 
+    def settle(self, learns: bool, told: int) -> None:
+        """The end of a wait, of one shown action: what was pending is learned or not, or the default is."""
+        self.pending -= told
+        if learns and not told:
+            self.defaulted += 1
+        elif learns:
+            self.learned += told
+        else:
+            self.ignored += told
+
     def weigh(self, weight: float) -> None:
         self.weights[bisect_right(WEIGHT_EDGES, weight) - 1] += 1
 
@@ -194,9 +204,10 @@ class LiveBandit(LiveLearner):
             self.learn(phi[record.shown], record.reward)
 
     def _replay_expiry(self, record: ExpiryRecord, phi: Array) -> None:
-        for row, reward in zip(phi, record.rewards, strict=True):
+        told = record.told or [0] * len(record.rewards)
+        for row, reward, count in zip(phi, record.rewards, told, strict=True):
+            self.tally.settle(reward is not None, count)
             if reward is not None:
-                self.tally.count("defaulted")
                 self.learn(row, reward)
 
 

@@ -87,7 +87,7 @@ class Meter:
             self.observations += observed
             self.expiries += expiries
             for outcome, count in zip(self.rewards, rewards, strict=True):
-                self.rewards[outcome] += count
+                self.rewards[outcome] += max(0, count)  # what was pending counts once more, as what became of it
         self.snapshots += len(self._saved)
         self.snapshot_bytes += sum(self._saved)
         self._clear()

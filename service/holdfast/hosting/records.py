@@ -36,6 +36,7 @@ class ExpiryRecord(msgspec.Struct, array_like=True, frozen=True):
 
     rewards: list[float | None]
     weights: list[float | None]
+    told: list[int] | None = None  # how many pending rewards that is made of, 0 for the default; older ones do not say
 
 
 class ObservationRecord(msgspec.Struct, array_like=True, frozen=True):

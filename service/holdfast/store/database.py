@@ -20,6 +20,7 @@ __all__ = ["Connection", "Database"]
 # Of the statements that go to the driver itself; the others' are wrapped by SQLAlchemy.
 TURN_WITHIN_S = 4.0
 DRIVER_ERRORS = (sqlite3.Error, psycopg.Error)
+UNFIT = (sqlite3.DataError, psycopg.DataError)  # what a database cannot keep, and others can: it is not away
 BROKEN_RULES = (IntegrityError, sqlite3.IntegrityError, psycopg.IntegrityError)
 
 
@@ -136,8 +137,11 @@ class Database:
         except BROKEN_RULES:
             raise  # an answer, not an absence: the caller broke a rule
         except (SQLAlchemyError, *DRIVER_ERRORS, OSError) as problem:
-            if isinstance(getattr(problem, "orig", problem), psycopg.errors.DivisionByZero):  # only of LOCK_AS_BELIEVED
+            cause = getattr(problem, "orig", problem)
+            if isinstance(cause, psycopg.errors.DivisionByZero):  # only of LOCK_AS_BELIEVED
                 raise Overtaken from problem
+            if isinstance(cause, UNFIT):
+                raise
             if isinstance(problem, DBAPIError) and problem.connection_invalidated:
                 self._presence.lost()
             raise Unavailable(f"the database did not answer ({type(problem).__name__})") from problem
