@@ -45,7 +45,6 @@ TURN_S = 0.01  # what takes longer is not done on the event loop's thread
 CAUGHT_UP_AT_ONCE = 500  # events, likewise
 LOOK_FIRST_S = 2.0  # at a learner that was just revived or changed, before it is believed to be as we know it
 SHARED_S = 600.0  # and at one that another process has written to
-SWEPT_WITHIN_S = 2.0  # when it stops
 
 
 def microseconds() -> int:
@@ -90,11 +89,12 @@ class Host:
 
     def stop(self, timeout_s: float) -> None:
         """Finish what is waiting, save what was learned; asked for on another thread than the writer's."""
+        until = time.monotonic() + timeout_s
         self._aside.stop()
         self._sweep.stop()
         self._mailbox.close()
         self._ended.wait(timeout_s)
-        self._sweep.join(SWEPT_WITHIN_S)
+        self._sweep.join(max(0.0, until - time.monotonic()))
 
     def submit(self, operation: Operation) -> "Future[Any]":
         """The answer, once it is durable; a HoldfastError if it was refused or could not be done."""
