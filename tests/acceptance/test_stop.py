@@ -113,6 +113,34 @@ def test_a_learner_that_takes_long_to_recover_does_not_hold_it_up(url: URL) -> N
     call.join(20)
 
 
+EVERYTHING_HANGS = (
+    RECOVERS_SLOWLY
+    + """
+import threading
+from holdfast.hosting import sweep
+from holdfast.store.database import Database
+sweep.overdue = lambda *arguments: time.sleep(60)
+Database._answers = lambda self: threading.current_thread().name != "holdfast-lookout" or time.sleep(60)
+real = host.Host.stop
+def stop(self, timeout_s):
+    self._database._presence.lost()
+    real(self, timeout_s)
+host.Host.stop = stop
+"""
+)
+
+
+def test_a_request_the_sweep_and_the_lookout_that_all_hang_do_not_hold_it_up(url: URL) -> None:
+    with serving(url, prelude=EVERYTHING_HANGS) as server:
+        assert server.post("/v1/learners", LEARNER).status_code == 201
+        call = threading.Thread(target=_status, args=(server,), daemon=True)
+        call.start()
+        call.join(0.5)  # until its learner is being recovered
+        assert call.is_alive()
+        assert server.stop() == 0
+    call.join(20)
+
+
 def _status(server: Server) -> int:
     try:
         return httpx.post(

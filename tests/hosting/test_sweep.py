@@ -8,11 +8,15 @@ from concurrent.futures import Future
 import pytest
 from sqlalchemy import text
 
-from holdfast.hosting import sweep
+from holdfast.hosting import host, recover, sweep
+from holdfast.hosting.decide import Decide
 from holdfast.hosting.learn import Claim, Reward
+from holdfast.hosting.live import LiveLearner
 from holdfast.hosting.mailbox import Job
+from holdfast.hosting.recover import Warn
 from holdfast.hosting.settle import Settle
-from holdfast.store.database import Database
+from holdfast.store.database import Connection, Database
+from holdfast.store.learners import LearnerRow
 from holdfast.store.log import events_after
 from tests.hosting.harness import Clock, Driver, driving
 
@@ -95,6 +99,36 @@ def test_a_reward_and_the_end_of_its_wait_in_one_batch_are_learned_once(
     tally = driver.peek()[2]
     assert (tally.learned, tally.defaulted) == (0, 1)
     assert driver.host.meter.commit_failures == 0  # which would have undone the one of them with the other
+
+
+def test_an_end_that_cannot_be_settled_costs_those_who_asked_at_that_moment_nothing(
+    driver: Driver, database: Database, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver.create("broken")
+    driver.decide("one", learner="broken")
+    with database.write() as connection:
+        connection.execute(text("UPDATE events SET payload = :nonsense"), {"nonsense": b"\x00"})
+    driver.decide("before")
+    monkeypatch.setattr(sweep, "overdue", lambda *_: [])
+    clock.pass_s(601)
+    revived: list[str] = []
+    real = recover.revive
+
+    def noted(connection: Connection, row: LearnerRow, warn: Warn) -> LiveLearner:
+        revived.append(row.name)
+        return real(connection, row, warn)
+
+    monkeypatch.setattr(host, "revive", noted)
+    jobs: list[Job] = [
+        Job(Settle("broken"), Future()),
+        Job(Decide("home", [driver.ask("now")]), Future()),
+    ]
+    driver.host.submit_all(jobs)
+    settled, decided = (job.answer.exception(WITHIN_S) for job in jobs)  # type: ignore[call-arg]
+    assert settled is not None
+    assert decided is None
+    driver.decide("after")
+    assert "home" not in revived
 
 
 def test_a_sweep_that_breaks_is_told_and_the_next_one_comes(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ Invariants
 2. Compute, commit, answer: no answer leaves before the commit that holds its effect.
 3. When a commit fails, the learners it touched are forgotten and revived from the log: memory never runs ahead of it.
 4. Operations of one batch do not know each other: a refused one costs its neighbours nothing, a broken one runs alone.
+   What only the sweep asks for is no neighbour of a request: it has a transaction of its own, after it.
 5. Under the learner's row lock its copy is first brought up to the log's head, so any number of replicas agree.
 6. Where nobody else has written to a learner lately, its copy is believed to be at the head. The commit fails if it is
    not; then the copy is forgotten and everything done again, with a look first.
@@ -16,7 +17,7 @@ Invariants
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from functools import partial
 from itertools import groupby
@@ -29,6 +30,7 @@ from holdfast.hosting.mailbox import Job, Mailbox
 from holdfast.hosting.meter import Meter
 from holdfast.hosting.operation import Operation, perform_alike
 from holdfast.hosting.recover import Warn, catch_up, revive
+from holdfast.hosting.settle import Settle
 from holdfast.hosting.sweep import Sweep
 from holdfast.learners.modes import as_mode
 from holdfast.store import learners as rows
@@ -43,7 +45,6 @@ TURN_S = 0.01  # what takes longer is not done on the event loop's thread
 CAUGHT_UP_AT_ONCE = 500  # events, likewise
 LOOK_FIRST_S = 2.0  # at a learner that was just revived or changed, before it is believed to be as we know it
 SHARED_S = 600.0  # and at one that another process has written to
-SWEPT_WITHIN_S = 2.0  # when it stops
 
 
 def microseconds() -> int:
@@ -88,11 +89,12 @@ class Host:
 
     def stop(self, timeout_s: float) -> None:
         """Finish what is waiting, save what was learned; asked for on another thread than the writer's."""
+        until = time.monotonic() + timeout_s
         self._aside.stop()
         self._sweep.stop()
         self._mailbox.close()
         self._ended.wait(timeout_s)
-        self._sweep.join(SWEPT_WITHIN_S)
+        self._sweep.join(max(0.0, until - time.monotonic()))
 
     def submit(self, operation: Operation) -> "Future[Any]":
         """The answer, once it is durable; a HoldfastError if it was refused or could not be done."""
@@ -121,8 +123,9 @@ class Host:
 
     async def _work(self) -> None:
         while batch := await self._mailbox.take():
-            await on_loop(self._serve, batch)
-            await asyncio.sleep(0)  # the answers leave, and what has come in is read
+            for some in _asked_then_due(batch):
+                await on_loop(self._serve, some)
+                await asyncio.sleep(0)  # the answers leave, and what has come in is read
 
     def _serve(self, batch: list[Job]) -> None:
         """One transaction for all; the answers go out after its commit."""
@@ -257,6 +260,13 @@ class Host:
                         self._save(connection, live)
         except Unavailable as problem:
             self._warn("snapshots not saved on stopping", reason=str(problem))
+
+
+def _asked_then_due(batch: list[Job]) -> Iterator[list[Job]]:
+    """Nobody who asked waits for what the sweep has found, or fails with a learner that only the sweep asks about."""
+    due = [job for job in batch if isinstance(job.operation, Settle)]
+    asked = [job for job in batch if not isinstance(job.operation, Settle)] if due else batch
+    yield from filter(None, (asked, due))
 
 
 def _publish(batch: list[Job], answers: list[Any]) -> None:
