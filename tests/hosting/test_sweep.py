@@ -51,18 +51,25 @@ def test_what_nobody_asks_about_is_settled(driver: Driver, database: Database, c
         assert connection.execute(text("SELECT count(*) FROM waiting")).scalar() == 0
 
 
-def test_more_than_is_settled_at_once_is_settled_without_waiting_for_the_next_look(
+def test_a_long_backlog_keeps_nobody_elses_waits_from_ending(
     database: Database, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    asked: list[str] = []
+
+    def settle(name: str) -> Settle:
+        asked.append(name)
+        return Settle(name)
+
     monkeypatch.setattr("holdfast.hosting.live.LiveLearner.settled_at_once", 2)
+    monkeypatch.setattr(sweep, "Settle", settle)
     with driving(database, clock) as driver:
-        driver.create()
-        for i in range(7):
-            driver.decide(f"d{i}")
-        before = driver.host.meter.sweeps
+        for learner in ("home", "other"):
+            driver.create(learner)
+            for i in range(6):
+                driver.decide(f"d{i}", learner=learner)
         clock.pass_s(601)
-        assert comes_true(lambda: driver.peek()[2].defaulted == 7)
-        assert driver.host.meter.sweeps <= before + 2  # one may have begun before the clock was moved
+        assert comes_true(lambda: driver.peek()[2].defaulted + driver.peek("other")[2].defaulted == 12)
+    assert {asked[i] for i in (0, 1)} == {asked[i] for i in (2, 3)} == {asked[i] for i in (4, 5)} == {"home", "other"}
 
 
 def test_the_writer_answers_while_the_sweep_looks(
@@ -82,16 +89,17 @@ def test_the_writer_answers_while_the_sweep_looks(
     assert driver.decide("meanwhile").position == 1
 
 
-@pytest.mark.parametrize("settled_first", [True, False])
-def test_a_reward_and_the_end_of_its_wait_in_one_batch_are_learned_once(
-    driver: Driver, database: Database, clock: Clock, monkeypatch: pytest.MonkeyPatch, settled_first: bool
+@pytest.mark.parametrize("with_reward", [False, True])
+def test_a_wait_whose_end_is_told_twice_at_once_ends_once(
+    driver: Driver, database: Database, clock: Clock, monkeypatch: pytest.MonkeyPatch, with_reward: bool
 ) -> None:
     monkeypatch.setattr(sweep, "overdue", lambda *_: [])
     driver.decide("one")
     clock.pass_s(601)
-    both = [Job(Settle("home"), Future()), Job(Reward("home", [Claim("one", 1.0, None, None)]), Future())]
-    driver.host.submit_all(both if settled_first else both[::-1])
-    for job in both:
+    rewards = [Reward("home", [Claim("one", 1.0, None, None)])] * with_reward
+    together = [Job(operation, Future()) for operation in (Settle("home"), *rewards, Settle("home"))]
+    driver.host.submit_all(together)
+    for job in together:
         job.answer.exception(WITHIN_S)  # type: ignore[call-arg]
     with database.read() as connection:
         kinds = [event.kind for event in events_after(connection, 1, 0)]

@@ -18,7 +18,7 @@ class Settle(OneByOne):
         """Whether there may be more."""
         if live.paused:
             return False
-        transaction.flush()  # what was said just now, in the same batch, must be seen
+        transaction.flush()  # what is settled already, in the same batch, is not settled again
         rows = due(transaction.connection, live.id, now, live.settled_at_once)
         waits = events_at(transaction.connection, live.id, [row.position for row in rows])
         settle(live, transaction, [waits[row.position] for row in rows], now)

@@ -57,24 +57,28 @@ class Sweep:
 
     def _run(self) -> None:
         while not self._is_over.is_set():
-            try:
-                self._sweep()
-            except (Unavailable, TimeoutError):
-                pass  # others say so
-            except Exception as problem:
-                self._warn("sweep failed", reason=repr(problem))
-            self._is_over.wait(EVERY_S)
+            if not self._is_more_due():
+                self._is_over.wait(EVERY_S)
 
-    def _sweep(self) -> None:
+    def _is_more_due(self) -> bool:
+        """Do what is due, some of it of each learner; whether there may be more of it at once."""
+        try:
+            return self._sweep()
+        except Unavailable:
+            pass  # others say so
+        except Exception as problem:
+            self._warn("sweep failed", reason=repr(problem))
+        return False
+
+    def _sweep(self) -> bool:
         self._meter.sweeps += 1
         self._database.tidy()
         self._forget_answers()
+        self._remove_deleted(time.monotonic() + REMOVE_FOR_S)
         with self._database.read() as connection:
             names = overdue(connection, self._clock(), LEARNERS_MAX)
-        for name in names:
-            while self._settle(name):
-                pass
-        self._remove_deleted(time.monotonic() + REMOVE_FOR_S)
+        unfinished = [name for name in names if self._settle(name)]
+        return bool(unfinished)
 
     def _settle(self, name: str) -> bool:
         """Settle what of a learner has waited long enough; whether there may be more."""
