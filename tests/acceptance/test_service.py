@@ -64,6 +64,31 @@ def test_the_same_learner_again_is_no_conflict_but_another_is(server: Server) ->
     assert other.json()["type"] == "learner-exists"
 
 
+def test_a_learner_created_under_a_key_is_answered_the_same_again(server: Server) -> None:
+    key = {"Idempotency-Key": "k1"}
+    bodies = [LEARNER | {"name": "new"}, LEARNER | {"name": "new", "seed": 7}, LEARNER | {"name": "other"}]
+    first, again = (server.http.post("/v1/learners", json=bodies[0], headers=key) for _ in range(2))
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert again.content == first.content
+    for body in bodies[1:]:
+        refused = server.http.post("/v1/learners", json=body, headers=key)
+        assert (refused.status_code, refused.json()["type"]) == (409, "idempotency-key-reused")
+    assert server.http.get("/v1/learners/other").status_code == 404
+    assert server.http.post("/v1/learners", json=bodies[2], headers={"Idempotency-Key": "k" * 300}).status_code == 422
+    server.kill()
+    server.start()
+    assert server.http.post("/v1/learners", json=bodies[0], headers=key).content == first.content
+
+
+def test_many_who_create_under_the_same_key_at_once_get_the_same_answer(server: Server) -> None:
+    def created(_: int) -> bytes:
+        key = {"Idempotency-Key": "k1"}
+        return server.http.post("/v1/learners", json=LEARNER | {"name": "new"}, headers=key).content
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(created, range(24)))) == 1
+
+
 def test_many_who_create_the_same_learner_at_once_get_one(server: Server) -> None:
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: server.post("/v1/learners", LEARNER | {"name": "new"}), range(24)))

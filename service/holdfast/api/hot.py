@@ -14,11 +14,10 @@ from holdfast.api.bodies import T, decode
 from holdfast.api.front import Call
 from holdfast.api.problems import document
 from holdfast.api.schemas import DecisionBody, DecisionsBody, EventBody, EventsBody, RewardBody, RewardsBody
-from holdfast.api.wire import Answer, read_body
+from holdfast.api.wire import Answer, idempotency_key, read_body
 from holdfast.arrays import Array
 from holdfast.errors import HoldfastError, InvalidInput
 from holdfast.features import Encoder
-from holdfast.features.limits import ID_LENGTH_MAX
 from holdfast.hosting.bring import Learned, Observation, Observe
 from holdfast.hosting.decide import Answered, Decide, Question, check_top
 from holdfast.hosting.ids import new_id
@@ -129,20 +128,16 @@ async def committed(
     call: Call, digest: bytes, operation: Operation, render: Callable[[Any], tuple[int, Any]]
 ) -> Answer:
     """Submit, wait for the commit, answer; with an Idempotency-Key, the first answer again."""
-    key = call.headers.get(b"idempotency-key")
+    key = idempotency_key(call.headers)
     if key is None:
         status, content = render(await call.service.ask(operation))
         return Answer(status, _encode(content))
-    if not 1 <= len(key) <= ID_LENGTH_MAX:
-        raise InvalidInput("", f"an Idempotency-Key has 1 to {ID_LENGTH_MAX} characters")
 
     def rendered(answer: Any) -> Rendered:
         status, content = render(answer)
         return Rendered(status, _encode(content))
 
-    first: Rendered = await call.service.ask(
-        Once(operation, _scope(call.path), key.decode("latin-1"), digest, rendered)
-    )
+    first: Rendered = await call.service.ask(Once(operation, _scope(call.path), key, digest, rendered))
     return Answer(first.status, first.body)
 
 

@@ -1,26 +1,32 @@
 """Learners: create, list, read, change, delete."""
 
+import hashlib
 import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import JSONResponse
 
 from holdfast.api.bodies import described
 from holdfast.api.limits import MANAGEMENT_COST
 from holdfast.api.schemas import NO_NUL, LearnerBody, LearnerChange
 from holdfast.api.service import Service
-from holdfast.api.wire import headers_of
+from holdfast.api.wire import headers_of, idempotency_key
 from holdfast.errors import Conflict, Forbidden, InvalidConfiguration, NotFound
 from holdfast.features.limits import ID_LENGTH_MAX
 from holdfast.hosting.blueprint import AnyBlueprint, canonical, draw
 from holdfast.hosting.host import microseconds
-from holdfast.store import audit, learners
+from holdfast.hosting.once import Rendered, repeated
+from holdfast.store import audit, idempotency, learners
 from holdfast.store.audit import Actor
+from holdfast.store.database import Connection
+from holdfast.store.idempotency import FirstAnswer
 from holdfast.store.learners import LearnerRow
 
 LIST_MAX = 100
+PREFIX = "/v1/learners"
 
-router = APIRouter(prefix="/v1/learners", tags=["learners"])
+router = APIRouter(prefix=PREFIX, tags=["learners"])
 
 
 def service_of(request: Request) -> Service:
@@ -52,23 +58,51 @@ Description = Annotated[LearnerBody, Depends(described(LearnerBody))]
 Change = Annotated[LearnerChange, Depends(described(LearnerChange))]
 
 
-@router.post("", status_code=201, operation_id="create_learner", dependencies=[Admin], summary="Create a learner")
-def create(by: ByAdmin, body: Description, service: ServiceDep, response: Response) -> dict[str, Any]:
+@router.post(
+    "",
+    status_code=201,
+    operation_id="create_learner",
+    dependencies=[Admin],
+    summary="Create a learner",
+    response_model=dict[str, Any],
+)
+def create(by: ByAdmin, body: Description, service: ServiceDep, request: Request) -> Response:
     """The same body again answers 200, also after a change; another body under the same name is a conflict."""
     if by.learner not in (None, body.name):
         raise Forbidden("a key for one learner may not create another")
     drawn(body.spec())  # refuse what cannot be built before anything is stored
-    spec = canonical(body.spec())
+    key = idempotency_key(headers_of(request.scope))
     with service.database.write() as connection:
-        if learners.create(connection, body.name, spec, microseconds()):
-            audit.note(connection, by, "learner created", body.name, microseconds())
-        else:
-            response.status_code = 200
-        row = found(learners.find(connection, body.name))
+        answer = _created(connection, by, body) if key is None else _created_once(connection, by, body, key)
     service.forget(body.name)
+    return Response(answer.body, answer.status, media_type="application/json")
+
+
+def _created(connection: Connection, by: Actor, body: LearnerBody) -> Rendered:
+    spec = canonical(body.spec())
+    is_new = learners.create(connection, body.name, spec, microseconds())
+    row = found(learners.find(connection, body.name))
     if spec not in (row.spec, row.described):
         raise Conflict("learner-exists", "there is a learner of this name with another description")
-    return describe(row)
+    if is_new:
+        audit.note(connection, by, "learner created", body.name, microseconds())
+    return Rendered(201 if is_new else 200, bytes(JSONResponse(describe(row)).body))
+
+
+def _created_once(connection: Connection, by: Actor, body: LearnerBody, key: str) -> Rendered:
+    """With an Idempotency-Key, the first answer again. Two with the same key at once come here one after the other."""
+    name = (PREFIX, key)
+    digest = hashlib.sha256(canonical({"name": body.name, **body.spec()}).encode()).digest()
+    idempotency.one_at_a_time(connection)
+    first = idempotency.recall_all(connection, [name]).get(name)
+    if first is None:
+        answer = _created(connection, by, body)
+        first = FirstAnswer(digest, answer.status, answer.body)
+        idempotency.remember_all(connection, {name: first}, microseconds())
+    again = repeated(first, digest)
+    if isinstance(again, Conflict):
+        raise again
+    return again
 
 
 @router.get("", operation_id="list_learners", dependencies=[Reader], summary="List learners by name")

@@ -6,6 +6,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from holdfast.errors import InvalidInput, TooLarge
+from holdfast.features.limits import ID_LENGTH_MAX
 
 BODY_BYTES_MAX = 8 * 1024 * 1024
 JSON = b"application/json"
@@ -24,6 +25,14 @@ class Answer(NamedTuple):
 
 def headers_of(scope: Scope) -> Headers:
     return dict(scope["headers"])
+
+
+def idempotency_key(headers: Headers) -> str | None:
+    """What makes a repeat of this request known as one."""
+    key = headers.get(b"idempotency-key")
+    if key is not None and not 1 <= len(key) <= ID_LENGTH_MAX:
+        raise InvalidInput("", f"an Idempotency-Key has 1 to {ID_LENGTH_MAX} characters")
+    return None if key is None else key.decode("latin-1")
 
 
 async def read_body(headers: Headers, receive: Receive, bytes_max: int = BODY_BYTES_MAX) -> bytes:

@@ -74,7 +74,12 @@ def _repeat(once: Once, live: LiveLearner, transaction: Transaction) -> Rendered
     first = transaction.recall(*once.name(live))
     if first is None:
         return None
-    if first.request_digest != once.request_digest:
+    return repeated(first, once.request_digest)
+
+
+def repeated(first: FirstAnswer, request_digest: bytes) -> Rendered | Conflict:
+    """The first answer again, if the same is asked."""
+    if first.request_digest != request_digest:
         return Conflict("idempotency-key-reused", "this Idempotency-Key was used with another body")
     return Rendered(first.status, first.answer)
 

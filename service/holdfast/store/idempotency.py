@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, delete, insert, select
+from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
 from holdfast.store.tables import idempotency
 
 KEPT_S = 24 * 3600
 FORGOTTEN_AT_ONCE_MAX = 1_000
 RECALLED_AT_ONCE_MAX = 250
+CREATING = 0x686F6C64_66617374  # the number of a lock, "holdfast" in ASCII
 
 _c = idempotency.c
 # One scope at a time: SQLite looks for pairs of names in every row there is.
@@ -24,6 +25,12 @@ class FirstAnswer(NamedTuple):
     request_digest: bytes
     status: int
     answer: bytes
+
+
+def one_at_a_time(connection: Connection) -> None:
+    """Until the transaction ends, of those who ask for this; on SQLite whoever writes is alone already."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(select(func.pg_advisory_xact_lock(CREATING)))
 
 
 def recall_all(connection: Connection, names: Sequence[tuple[str, str]]) -> dict[tuple[str, str], FirstAnswer]:
