@@ -82,7 +82,8 @@ async def answer_http(request: Request, problem: Exception) -> Response:
 def _methods(request: Request) -> list[str]:
     """All that this path takes; the framework names those of the first of its routes."""
     asked = ({**request.scope, "method": method} for method in METHODS)
-    return [scope["method"] for scope in asked if _is_routed(request.app.routes, scope)]
+    taken = [scope["method"] for scope in asked if _is_routed(request.app.routes, scope)]
+    return [*taken, "HEAD"] if "GET" in taken else taken  # `front` asks HEAD as GET
 
 
 def _is_routed(routes: Iterable[BaseRoute], scope: Scope) -> bool:
