@@ -121,6 +121,19 @@ def test_batches_answer_each_item(server: Server) -> None:
     assert answers[1]["problem"]["status"] == 404
 
 
+@pytest.mark.parametrize("name", ["cursor", "after=1&cursor", "after"])
+def test_the_log_is_read_page_by_page(server: Server, name: str) -> None:
+    _live(server, 4)
+    address, read = "/v1/learners/home/log?limit=3", []
+    page = server.http.get(address).json()
+    while (cursor := page["next_cursor"]) is not None:
+        assert isinstance(cursor, str)
+        read += page["items"]
+        page = server.http.get(f"{address}&{name}={cursor}").json()
+    assert [event["position"] for event in read + page["items"]] == list(range(1, 8))
+    assert server.http.get(f"{address}&cursor=").json()["items"] == read[:3]
+
+
 def test_a_decision_can_be_read_with_what_was_said_of_it(server: Server) -> None:
     server.post("/v1/learners/home/decisions", question(1, top=2))
     server.post("/v1/learners/home/rewards", {"decision_id": "d1", "value": 0.5, "source": "app"})

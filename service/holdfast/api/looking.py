@@ -26,6 +26,7 @@ LOG_PAGE_BYTES_MAX = 4 * 1024 * 1024  # of events as they are stored; one event 
 EPISODE_BYTES_MAX = 4 * 1024 * 1024  # of features in the answer to one episode
 SAID_MAX = 500  # events about one decision, the first of them
 POSITION_MAX = 2**63 - 1  # what both databases can count to
+CURSOR_PATTERN = "^[0-9]{0,18}$"  # a position, as `next_cursor` says it
 
 router = APIRouter(prefix="/v1/learners/{name}", tags=["looking inside"])
 
@@ -96,19 +97,21 @@ def read_log(
     service: ServiceDep,
     after: Annotated[int, Query(ge=0, le=POSITION_MAX)] = 0,
     limit: Annotated[int, Query(ge=1, le=LOG_PAGE_MAX)] = 100,
+    cursor: Annotated[str, Query(pattern=CURSOR_PATTERN)] = "",
 ) -> dict[str, Any]:
     """Enough to fold the state again outside the service: the features of what was shown, and every reward learned.
 
+    The events behind the position `after`, or behind `cursor`, if it is given: the `next_cursor` of the page before.
     Events of sessions are large, and a page of them may hold fewer than `limit`; `next_cursor` is null at the end.
     """
     with service.database.read() as connection:
         row = found(learners.find(connection, name))
-        events = log.events_after(connection, row.id, after, limit, LOG_PAGE_BYTES_MAX)
+        events = log.events_after(connection, row.id, int(cursor or after), limit, LOG_PAGE_BYTES_MAX)
     in_words = tell_of_sessions if _is_of_sessions(row) else tell
     there_is_more = bool(events) and events[-1].position < row.head
     return {
         "items": [in_words(event) for event in events],
-        "next_cursor": events[-1].position if there_is_more else None,
+        "next_cursor": str(events[-1].position) if there_is_more else None,
     }
 
 
