@@ -103,8 +103,35 @@ def test_a_database_that_is_away_is_one_line(words: tuple[str, ...]) -> None:
     assert "the database did not answer" in cli.refusal(AWAY, *words)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("keys", "list"),
+        ("keys", "revoke", "nothing"),
+        ("learners", "list"),
+        ("learners", "show", "home"),
+        ("learners", "export", "home", "file"),
+        ("learners", "import", "home", __file__),
+        ("audit", "list"),
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_what_needs_a_database_makes_none(words: tuple[str, ...], tmp_path: Path) -> None:
+    url = parse_url(f"sqlite:///{tmp_path}/folder/mistyped.db")
+    assert "there is no database" in cli.refusal(url, *words)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("words", [("migrate",), ("keys", "create", "--role", "read", "--name", "n")], ids=" ".join)
+def test_what_begins_a_database_makes_it(words: tuple[str, ...], tmp_path: Path) -> None:
+    url = parse_url(f"sqlite:///{tmp_path}/folder/new.db")
+    cli.said(url, *words)
+    assert cli.said(url, "learners", "list") == ""
+
+
 def test_other_wrong_input_is_one_line_too(tmp_path: Path) -> None:
     url = fresh_url("sqlite", tmp_path)
+    cli.said(url, "migrate")
     for words, reason in (
         (("keys", "create", "--role", "king", "--name", "n"), "--role must be one of"),
         (("keys", "create", "--role", "read", "--name", ""), "--name must be"),
