@@ -82,6 +82,23 @@ def test_learners_are_listed_in_pages_changed_and_deleted(server: Server) -> Non
     assert server.http.patch("/v1/learners/home", json={"seed": 3}).status_code == 422
 
 
+def test_what_cannot_change_is_named_and_what_is_not_known_is_not(server: Server) -> None:
+    fixed = "cannot change without breaking the guarantee; create another learner"
+    unknown = "has a field that is not known"
+    for change, told in (
+        ({"horizon": 7, "seed": 1}, {"/horizon": fixed, "/seed": fixed}),
+        ({"features": {"kind": "dense"}, "name": "other"}, {"/features": fixed, "/name": fixed}),
+        ({"reward": {"max": 2.0, "wait_s": 5}}, {"/reward/max": fixed}),
+        ({"reward": {"secret": 2.0, "horizon": 3}}, {"/reward": unknown}),
+        ({"secret": 1, "seed": 1}, {"": unknown, "/seed": fixed}),
+        ({"mode": "frozen", "max": 1}, {"": unknown}),
+    ):
+        answer = server.http.patch("/v1/learners/home", json=change)
+        assert answer.status_code == 422
+        assert {error["pointer"]: error["detail"] for error in answer.json()["errors"]} == told
+    assert server.http.get("/v1/learners/home").json()["mode"] == "online"
+
+
 def test_a_deleted_learner_can_be_made_anew_and_has_forgotten(server: Server) -> None:
     _live(server, 8)
     server.http.delete("/v1/learners/home")
