@@ -257,6 +257,7 @@ def test_old_logs_can_be_learned_from_before_the_first_decision(server: Server) 
 
 def test_retractions_say_that_they_are_not_there_yet(server: Server) -> None:
     assert server.post("/v1/learners/home/retractions", {"source": "x"}).status_code == 501
+    assert server.post("/v1/learners/absent/retractions", {"source": "x"}).json()["type"] == "learner-not-found"
 
 
 def test_creating_a_learner_again_is_no_conflict_after_a_change(server: Server) -> None:

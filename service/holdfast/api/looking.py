@@ -86,8 +86,10 @@ async def bring(by: ByAdmin, name: str, request: Request, service: ServiceDep) -
 
 
 @router.post("/retractions", operation_id="retract", dependencies=[Admin], include_in_schema=False)
-def retract(name: str) -> None:
+def retract(name: str, service: ServiceDep) -> None:
     """The learner as if some rewards had never come."""
+    with service.database.read() as connection:
+        found(learners.find(connection, name))
     raise NotYet("retractions are not implemented yet")
 
 
