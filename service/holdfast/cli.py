@@ -6,6 +6,7 @@ import signal
 import socket
 import sys
 import time
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -123,11 +124,15 @@ def create_key(
     database_url: DatabaseUrl = None,
 ) -> None:
     """Print a new key, once."""
+    from holdfast.api.schemas import is_name
+
     with _plainly(database_url) as settings:
         demand_choice("--role", role, ROLES)
         demand(
             is_text(name, NAME_LENGTH_MAX) and bool(name), f"--name must be a text of 1 to {NAME_LENGTH_MAX} characters"
         )
+        demand(_is_one_line(name), "--name must not have control characters or line breaks")
+        demand(learner is None or is_name(learner), "--learner must be a name that a learner can have")
         with _database(settings) as database, database.write() as connection:
             typer.echo(_new_key(connection, settings, name, cast(Role, role), learner))
 
@@ -232,6 +237,11 @@ def _refuse(reason: str) -> NoReturn:
     """One line, whatever the reason has."""
     typer.echo(f"holdfast: {' '.join(reason.split())}", err=True)
     sys.exit(2)
+
+
+def _is_one_line(text: str) -> bool:
+    """Whether it can be printed in a list without moving the cursor."""
+    return not any(unicodedata.category(character) in ("Cc", "Zl", "Zp") for character in text)
 
 
 def _warn(event: str, **facts: object) -> None:
