@@ -6,6 +6,7 @@ import signal
 import socket
 import sys
 import time
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -24,7 +25,7 @@ from holdfast.store import keys as keyring
 from holdfast.store import learners as rows
 from holdfast.store.audit import COMMAND_LINE
 from holdfast.store.database import Connection, Database
-from holdfast.store.engine import alone, connect, parse_url
+from holdfast.store.engine import alone, connect, is_missing, parse_url
 from holdfast.store.keys import ROLES, Role
 from holdfast.store.migrate import migrate as bring_up_to_date
 
@@ -123,11 +124,15 @@ def create_key(
     database_url: DatabaseUrl = None,
 ) -> None:
     """Print a new key, once."""
+    from holdfast.api.schemas import is_name
+
     with _plainly(database_url) as settings:
         demand_choice("--role", role, ROLES)
         demand(
             is_text(name, NAME_LENGTH_MAX) and bool(name), f"--name must be a text of 1 to {NAME_LENGTH_MAX} characters"
         )
+        demand(_is_one_line(name), "--name must not have control characters or line breaks")
+        demand(learner is None or is_name(learner), "--learner must be a name that a learner can have")
         with _database(settings) as database, database.write() as connection:
             typer.echo(_new_key(connection, settings, name, cast(Role, role), learner))
 
@@ -135,7 +140,7 @@ def create_key(
 @keys.command("list")
 def list_keys(database_url: DatabaseUrl = None) -> None:
     """The keys' ids, names and roles; never their secrets."""
-    with _plainly(database_url) as settings, _database(settings) as database, database.read() as connection:
+    with _plainly(database_url) as settings, _existing_database(settings) as database, database.read() as connection:
         for key in keyring.every(connection):
             state = "active" if key.revoked_at is None else "revoked"
             typer.echo(f"{key.id}  {key.role:<6}  {state:<7}  {key.learner or '*'}  {key.name}")
@@ -144,7 +149,7 @@ def list_keys(database_url: DatabaseUrl = None) -> None:
 @keys.command("revoke")
 def revoke_key(key_id: str, database_url: DatabaseUrl = None) -> None:
     """Refuse a key from now on; a running server notices within seconds."""
-    with _plainly(database_url) as settings, _database(settings) as database, database.write() as connection:
+    with _plainly(database_url) as settings, _existing_database(settings) as database, database.write() as connection:
         if not keyring.revoke(connection, key_id, microseconds()):
             raise NotFound("key", "there is no active key of this id")
         trail.note(connection, COMMAND_LINE, "key revoked", key_id, microseconds())
@@ -154,7 +159,7 @@ def revoke_key(key_id: str, database_url: DatabaseUrl = None) -> None:
 @learners.command("list")
 def list_learners(database_url: DatabaseUrl = None) -> None:
     """Names, modes and positions."""
-    with _plainly(database_url) as settings, _database(settings) as database, database.read() as connection:
+    with _plainly(database_url) as settings, _existing_database(settings) as database, database.read() as connection:
         after = ""
         while page := rows.page(connection, after, 100):
             for row in page:
@@ -165,7 +170,7 @@ def list_learners(database_url: DatabaseUrl = None) -> None:
 @learners.command("show")
 def show_learner(name: str, database_url: DatabaseUrl = None) -> None:
     """A learner's description."""
-    with _plainly(database_url) as settings, _database(settings) as database, database.read() as connection:
+    with _plainly(database_url) as settings, _existing_database(settings) as database, database.read() as connection:
         row = rows.find(connection, name)
         if row is None:
             raise NotFound("learner", "there is no learner of this name")
@@ -178,7 +183,7 @@ def list_acts(
     database_url: DatabaseUrl = None,
 ) -> None:
     """What was done to learners and keys, when and by whom; the newest first."""
-    with _plainly(database_url) as settings, _database(settings) as database, database.read() as connection:
+    with _plainly(database_url) as settings, _existing_database(settings) as database, database.read() as connection:
         for entry in trail.page(connection, trail.NEWEST, limit):
             when = datetime.fromtimestamp(entry.at / 1e6, UTC).isoformat(timespec="milliseconds")
             who = entry.actor if entry.key_id is None else f"{entry.actor} (key {entry.key_id})"
@@ -190,7 +195,7 @@ def export_learner(name: str, file: Path, database_url: DatabaseUrl = None) -> N
     """Write a learner's state to a file: what GET …/state answers. A server may run meanwhile."""
     from holdfast.hosting.apart import export_state
 
-    with _plainly(database_url) as settings, _database(settings) as database:
+    with _plainly(database_url) as settings, _existing_database(settings) as database:
         position, state = export_state(database, name, _warn)
         _write(file, state)
         typer.echo(f"wrote {name} at position {position}, {len(state):,} bytes")
@@ -203,7 +208,7 @@ def import_learner(name: str, file: Path, database_url: DatabaseUrl = None) -> N
 
     with _plainly(database_url) as settings:
         state = file.read_bytes()
-        with alone(parse_url(settings.database_url)), _database(settings) as database:
+        with _existing_database(settings) as database, alone(parse_url(settings.database_url)):
             position = import_state(database, name, state, COMMAND_LINE, _warn)
         typer.echo(f"imported into {name}, position {position}")
 
@@ -232,6 +237,11 @@ def _refuse(reason: str) -> NoReturn:
     """One line, whatever the reason has."""
     typer.echo(f"holdfast: {' '.join(reason.split())}", err=True)
     sys.exit(2)
+
+
+def _is_one_line(text: str) -> bool:
+    """Whether it can be printed in a list without moving the cursor."""
+    return not any(unicodedata.category(character) in ("Cc", "Zl", "Zp") for character in text)
 
 
 def _warn(event: str, **facts: object) -> None:
@@ -272,6 +282,15 @@ def _database(settings: Settings) -> Iterator[Database]:
         yield database
     finally:
         database.close()
+
+
+@contextmanager
+def _existing_database(settings: Settings) -> Iterator[Database]:
+    """For whoever needs what is in it: a mistyped name must not make a file that is empty."""
+    url = parse_url(settings.database_url)
+    demand(not is_missing(url), f"there is no database {url.database}; holdfast serve and holdfast migrate make one")
+    with _database(settings) as database:
+        yield database
 
 
 def _greet(settings: Settings, port: int) -> None:

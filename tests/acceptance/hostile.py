@@ -356,6 +356,11 @@ def _addresses() -> Iterator[Hostile]:
         "after=x",
         "after=" + "9" * 30,
         "after=NaN",
+        "cursor=-1",
+        "cursor=x",
+        "cursor=%00",
+        "cursor=%D9%A1",
+        "cursor=" + "9" * 30,
     ):
         yield Hostile(f"log with {query[:20]}", f"{HOME}/log?{query}", b"", 422, "GET")
     for query in ("limit=-1", "limit=101", "limit=true", "cursor=%00", "cursor=" + "x" * 50_000):

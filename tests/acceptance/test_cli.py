@@ -103,11 +103,44 @@ def test_a_database_that_is_away_is_one_line(words: tuple[str, ...]) -> None:
     assert "the database did not answer" in cli.refusal(AWAY, *words)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("keys", "list"),
+        ("keys", "revoke", "nothing"),
+        ("learners", "list"),
+        ("learners", "show", "home"),
+        ("learners", "export", "home", "file"),
+        ("learners", "import", "home", __file__),
+        ("audit", "list"),
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_what_needs_a_database_makes_none(words: tuple[str, ...], tmp_path: Path) -> None:
+    url = parse_url(f"sqlite:///{tmp_path}/folder/mistyped.db")
+    assert "there is no database" in cli.refusal(url, *words)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("words", [("migrate",), ("keys", "create", "--role", "read", "--name", "n")], ids=" ".join)
+def test_what_begins_a_database_makes_it(words: tuple[str, ...], tmp_path: Path) -> None:
+    url = parse_url(f"sqlite:///{tmp_path}/folder/new.db")
+    cli.said(url, *words)
+    assert cli.said(url, "learners", "list") == ""
+
+
 def test_other_wrong_input_is_one_line_too(tmp_path: Path) -> None:
     url = fresh_url("sqlite", tmp_path)
+    cli.said(url, "migrate")
     for words, reason in (
         (("keys", "create", "--role", "king", "--name", "n"), "--role must be one of"),
         (("keys", "create", "--role", "read", "--name", ""), "--name must be"),
+        (("keys", "create", "--role", "read", "--name", "two\nlines"), "--name must not have control"),
+        (("keys", "create", "--role", "read", "--name", "\x1b[2Jn"), "--name must not have control"),
+        (("keys", "create", "--role", "read", "--name", "two\u2028lines"), "--name must not have control"),
+        (("keys", "create", "--role", "read", "--name", "n", "--learner", "bad name/"), "--learner must be a name"),
+        (("keys", "create", "--role", "read", "--name", "n", "--learner", ""), "--learner must be a name"),
+        (("keys", "create", "--role", "read", "--name", "n", "--learner", "\udcff"), "--learner must be a name"),
         (("keys", "revoke", "nothing"), "no active key"),
         (("learners", "show", "nobody"), "no learner of this name"),
         (("learners", "show", "\udcff"), "UTF-8"),
@@ -115,8 +148,15 @@ def test_other_wrong_input_is_one_line_too(tmp_path: Path) -> None:
         (("serve", "--host", "0.0.0.0", "--database-url", "what"), "the database URL cannot be read"),
     ):
         assert reason in cli.refusal(url, *words), words
+    assert cli.said(url, "keys", "list") == ""
     (tmp_path / "text.db").write_text("no database " * 200)
     assert "not a database" in cli.refusal(parse_url(f"sqlite:///{tmp_path}/text.db"), "keys", "list")
+
+
+def test_a_key_may_have_a_name_in_any_script_and_a_learner_that_comes_later(tmp_path: Path) -> None:
+    url = fresh_url("sqlite", tmp_path)
+    cli.said(url, "keys", "create", "--role", "read", "--name", "Zoë’s ключ 👩‍💻", "--learner", "home-page.2")
+    assert cli.said(url, "keys", "list").endswith("home-page.2  Zoë’s ключ 👩‍💻")
 
 
 def test_a_database_of_a_later_version_is_refused(url: URL) -> None:

@@ -108,6 +108,23 @@ def test_learners_are_listed_in_pages_changed_and_deleted(server: Server) -> Non
     assert server.http.patch("/v1/learners/home", json={"seed": 3}).status_code == 422
 
 
+def test_what_cannot_change_is_named_and_what_is_not_known_is_not(server: Server) -> None:
+    fixed = "cannot change without breaking the guarantee; create another learner"
+    unknown = "has a field that is not known"
+    for change, told in (
+        ({"horizon": 7, "seed": 1}, {"/horizon": fixed, "/seed": fixed}),
+        ({"features": {"kind": "dense"}, "name": "other"}, {"/features": fixed, "/name": fixed}),
+        ({"reward": {"max": 2.0, "wait_s": 5}}, {"/reward/max": fixed}),
+        ({"reward": {"secret": 2.0, "horizon": 3}}, {"/reward": unknown}),
+        ({"secret": 1, "seed": 1}, {"": unknown, "/seed": fixed}),
+        ({"mode": "frozen", "max": 1}, {"": unknown}),
+    ):
+        answer = server.http.patch("/v1/learners/home", json=change)
+        assert answer.status_code == 422
+        assert {error["pointer"]: error["detail"] for error in answer.json()["errors"]} == told
+    assert server.http.get("/v1/learners/home").json()["mode"] == "online"
+
+
 def test_a_deleted_learner_can_be_made_anew_and_has_forgotten(server: Server) -> None:
     _live(server, 8)
     server.http.delete("/v1/learners/home")
@@ -145,6 +162,19 @@ def test_batches_answer_each_item(server: Server) -> None:
     answers = server.post("/v1/learners/home/rewards/batch", {"rewards": rewards}).json()["rewards"]
     assert [a.get("outcome") for a in answers] == ["learned", None, "learned"]
     assert answers[1]["problem"]["status"] == 404
+
+
+@pytest.mark.parametrize("name", ["cursor", "after=1&cursor", "after"])
+def test_the_log_is_read_page_by_page(server: Server, name: str) -> None:
+    _live(server, 4)
+    address, read = "/v1/learners/home/log?limit=3", []
+    page = server.http.get(address).json()
+    while (cursor := page["next_cursor"]) is not None:
+        assert isinstance(cursor, str)
+        read += page["items"]
+        page = server.http.get(f"{address}&{name}={cursor}").json()
+    assert [event["position"] for event in read + page["items"]] == list(range(1, 8))
+    assert server.http.get(f"{address}&cursor=").json()["items"] == read[:3]
 
 
 def test_a_decision_can_be_read_with_what_was_said_of_it(server: Server) -> None:
@@ -293,6 +323,7 @@ def test_old_logs_can_be_learned_from_before_the_first_decision(server: Server) 
 
 def test_retractions_say_that_they_are_not_there_yet(server: Server) -> None:
     assert server.post("/v1/learners/home/retractions", {"source": "x"}).status_code == 501
+    assert server.post("/v1/learners/absent/retractions", {"source": "x"}).json()["type"] == "learner-not-found"
 
 
 def test_creating_a_learner_again_is_no_conflict_after_a_change(server: Server) -> None:

@@ -45,7 +45,7 @@ def decode(decoder: "msgspec.json.Decoder[T]", body: bytes) -> T:
     return decoded
 
 
-def described(model: type[Model]) -> Callable[[Request], Awaitable[Model]]:
+def described(model: type[Model], fixed: Collection[refusals.Place] = ()) -> Callable[[Request], Awaitable[Model]]:
     """A dependency that reads a body of a management route: after the key was checked, under the same cap."""
 
     async def read(request: Request) -> Model:
@@ -55,7 +55,8 @@ def described(model: type[Model]) -> Callable[[Request], Awaitable[Model]]:
         try:
             return model.model_validate_json(body)
         except ValidationError as problem:
-            raise refusals.from_pydantic(problem.errors(include_url=False, include_input=False)) from None
+            errors = problem.errors(include_url=False, include_input=False)
+            raise refusals.from_pydantic(errors, fixed) from None
 
     return read
 

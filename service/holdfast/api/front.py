@@ -75,7 +75,19 @@ class Front:
                 scope[TEMPLATE] = f"{PREFIX}{{name}}/{template}"
                 await route(scope, receive, send)
                 return
+        if scope["type"] == "http" and scope["method"] == "HEAD":
+            await self._head(scope, receive, send)
+            return
         await self.app(scope, receive, send)
+
+    async def _head(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Like GET; the server leaves the body out, because its own scope still says HEAD."""
+        as_get = {**scope, "method": "GET"}
+        try:
+            await self.app(as_get, receive, send)
+        finally:
+            if "route" in as_get:
+                scope["route"] = as_get["route"]  # for the metrics
 
 
 def _without_id(rest: str) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse
 
 from holdfast.api.bodies import described
 from holdfast.api.limits import MANAGEMENT_COST
-from holdfast.api.schemas import NO_NUL, LearnerBody, LearnerChange
+from holdfast.api.schemas import NO_NUL, LearnerBody, LearnerChange, Reward
 from holdfast.api.service import Service
 from holdfast.api.wire import headers_of, idempotency_key
 from holdfast.errors import Conflict, Forbidden, InvalidConfiguration, NotFound
@@ -55,7 +55,8 @@ Reader = Depends(_reader)
 ByAdmin = Annotated[Actor, Admin]  # the same check, and who it was
 ByReader = Annotated[Actor, Reader]
 Description = Annotated[LearnerBody, Depends(described(LearnerBody))]
-Change = Annotated[LearnerChange, Depends(described(LearnerChange))]
+DESCRIBED = {(name,) for name in LearnerBody.model_fields} | {("reward", name) for name in Reward.model_fields}
+Change = Annotated[LearnerChange, Depends(described(LearnerChange, DESCRIBED))]
 
 
 @router.post(

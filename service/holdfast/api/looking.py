@@ -27,6 +27,7 @@ EPISODE_BYTES_MAX = 4 * 1024 * 1024  # of features in the answer to one episode
 SAID_MAX = 500  # events about one decision, the first of them
 STATE_BYTES_MAX = 64 * 1024 * 1024  # the largest of a linear learner has half of that
 POSITION_MAX = 2**63 - 1  # what both databases can count to
+CURSOR_PATTERN = "^[0-9]{0,18}$"  # a position, as `next_cursor` says it
 
 router = APIRouter(prefix="/v1/learners/{name}", tags=["looking inside"])
 
@@ -86,8 +87,10 @@ async def bring(by: ByAdmin, name: str, request: Request, service: ServiceDep) -
 
 
 @router.post("/retractions", operation_id="retract", dependencies=[Admin], include_in_schema=False)
-def retract(name: str) -> None:
+def retract(name: str, service: ServiceDep) -> None:
     """The learner as if some rewards had never come."""
+    with service.database.read() as connection:
+        found(learners.find(connection, name))
     raise NotYet("retractions are not implemented yet")
 
 
@@ -97,19 +100,21 @@ def read_log(
     service: ServiceDep,
     after: Annotated[int, Query(ge=0, le=POSITION_MAX)] = 0,
     limit: Annotated[int, Query(ge=1, le=LOG_PAGE_MAX)] = 100,
+    cursor: Annotated[str, Query(pattern=CURSOR_PATTERN)] = "",
 ) -> dict[str, Any]:
     """Enough to fold the state again outside the service: the features of what was shown, and every reward learned.
 
+    The events behind the position `after`, or behind `cursor`, if it is given: the `next_cursor` of the page before.
     Events of sessions are large, and a page of them may hold fewer than `limit`; `next_cursor` is null at the end.
     """
     with service.database.read() as connection:
         row = found(learners.find(connection, name))
-        events = log.events_after(connection, row.id, after, limit, LOG_PAGE_BYTES_MAX)
+        events = log.events_after(connection, row.id, int(cursor or after), limit, LOG_PAGE_BYTES_MAX)
     in_words = tell_of_sessions if _is_of_sessions(row) else tell
     there_is_more = bool(events) and events[-1].position < row.head
     return {
         "items": [in_words(event) for event in events],
-        "next_cursor": events[-1].position if there_is_more else None,
+        "next_cursor": str(events[-1].position) if there_is_more else None,
     }
 
 

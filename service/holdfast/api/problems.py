@@ -1,5 +1,6 @@
 """Errors as RFC 9457 problem documents. They name the place and the rule, and never echo what was sent."""
 
+from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any
 
@@ -8,6 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Match
 from starlette.types import Scope
 
 from holdfast.api.refusals import Refused, from_pydantic
@@ -29,6 +31,7 @@ from holdfast.errors import (
 )
 
 PROBLEM = b"application/problem+json"
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 _encode = msgspec.json.Encoder().encode
 
@@ -72,7 +75,19 @@ async def answer_http(request: Request, problem: Exception) -> Response:
     status = HTTPStatus(problem.status_code)
     slug = status.phrase.lower().replace(" ", "-")
     plain = _plain(request.scope, status, slug, status.phrase, status.description or status.phrase)
-    return Response(plain.body, plain.status, problem.headers, plain.media_type.decode())
+    headers = {"Allow": ", ".join(_methods(request))} if status == HTTPStatus.METHOD_NOT_ALLOWED else problem.headers
+    return Response(plain.body, plain.status, headers, plain.media_type.decode())
+
+
+def _methods(request: Request) -> list[str]:
+    """All that this path takes; the framework names those of the first of its routes."""
+    asked = ({**request.scope, "method": method} for method in METHODS)
+    taken = [scope["method"] for scope in asked if _is_routed(request.app.routes, scope)]
+    return [*taken, "HEAD"] if "GET" in taken else taken  # `front` asks HEAD as GET
+
+
+def _is_routed(routes: Iterable[BaseRoute], scope: Scope) -> bool:
+    return any(route.matches(scope)[0] is Match.FULL for route in routes)
 
 
 async def answer_disconnect(request: Request, problem: Exception) -> Response:

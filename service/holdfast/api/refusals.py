@@ -1,6 +1,6 @@
 """What msgspec and pydantic complain about, as places and rules. Their own words quote the input; these never do."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -10,6 +10,9 @@ from holdfast.errors import InvalidInput
 ERRORS_MAX = 10
 
 UNKNOWN_FIELD = "has a field that is not known"
+FIXED_FIELD = "cannot change without breaking the guarantee; create another learner"
+
+Place = tuple[str | int, ...]
 _UNION_STEPS = {"dense", "json", "float", "int", "str"}  # pydantic names the branch of a union as if it were a place
 
 
@@ -34,10 +37,14 @@ def from_msgspec(problem: msgspec.ValidationError) -> InvalidInput:
     return InvalidInput(steps, message)
 
 
-def from_pydantic(problems: Iterable[Mapping[str, Any]]) -> Refused:
-    """At most ten; what both branches of a union say about one place is one refusal."""
+def from_pydantic(problems: Iterable[Mapping[str, Any]], fixed: Collection[Place] = ()) -> Refused:
+    """At most ten; what both branches of a union say about one place is one refusal. `fixed` are places that are known,
+    but not here: their names are ours, and may be told.
+    """
     rules: dict[str, list[str]] = {}
     for problem in problems:
+        if problem["type"] == "extra_forbidden" and problem["loc"] in fixed:
+            problem = {**problem, "type": "fixed", "msg": FIXED_FIELD}
         pointer = "".join(f"/{step}" for step in _steps(problem))
         if pointer not in rules and len(rules) == ERRORS_MAX:
             break

@@ -79,6 +79,11 @@ def parse_url(text: str) -> URL:
     raise InvalidConfiguration("the database URL must start with sqlite:// or postgresql://")
 
 
+def is_missing(url: URL) -> bool:
+    """Whether connecting would make a new SQLite file."""
+    return url.get_backend_name() == "sqlite" and not Path(str(url.database)).exists()
+
+
 def connect(url: URL) -> Engine:
     """An engine whose transactions are as durable as the database can make them."""
     return _sqlite(url) if url.get_backend_name() == "sqlite" else _postgresql(url)
