@@ -1,6 +1,7 @@
 """A long life: whether memory stays where it is over a million decisions, and how long coming back takes."""
 
 import os
+import sys
 import tempfile
 import time
 from collections import deque
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sqlalchemy import delete, func, select
 
+from holdfast.app import TURN_S
 from holdfast.hosting.blueprint import canonical
 from holdfast.hosting.decide import Decide, Question
 from holdfast.hosting.host import Host
@@ -90,6 +92,7 @@ class Caller:
 
 
 def report(setting: Setting) -> Iterator[str]:
+    sys.setswitchinterval(TURN_S)  # as the service does: the sweep is a thread beside a busy one
     with tempfile.TemporaryDirectory(prefix="holdfast-endurance-") as folder:
         for database in migrated(fresh_url("sqlite", Path(folder))):
             _create(database)

@@ -49,6 +49,16 @@ def test_a_large_operation_counts_for_as_many_as_it_asks_for_and_is_always_taken
     assert asyncio.run(taken()) == [2, 2, 1]
 
 
+def test_what_must_not_fall_behind_goes_ahead_of_all_who_wait_also_where_no_more_may() -> None:
+    mailbox, ahead = Mailbox(), jobs()[0]
+    mailbox.put(jobs(WAITING_MAX))
+    mailbox.put_first(ahead)
+    assert asyncio.run(mailbox.take())[0] is ahead
+    mailbox.close()
+    with pytest.raises(Unavailable, match="stopping"):
+        mailbox.put_first(ahead)
+
+
 def test_whoever_waits_is_woken_from_the_same_thread_and_from_another() -> None:
     mailbox = Mailbox()
     ours, theirs = jobs(), jobs()

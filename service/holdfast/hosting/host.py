@@ -63,7 +63,7 @@ class Host:
         self._live: dict[str, LiveLearner] = {}
         self._looked_at_until: dict[str, float] = {}
         self._aside = Aside(database, self.submit, self._warn)
-        self._sweep = Sweep(database, self.submit, clock, self.meter, self._warn)
+        self._sweep = Sweep(database, self._submit_first, clock, self.meter, self._warn)
         self._ended = threading.Event()
 
     def start(self) -> None:
@@ -105,6 +105,12 @@ class Host:
     def submit_all(self, jobs: list[Job]) -> None:
         """Hand over what came in together, so that it can be committed together."""
         self._mailbox.put(jobs)
+
+    def _submit_first(self, operation: Operation) -> "Future[Any]":
+        """With every transaction one of these: where callers come without end, it is done all the same."""
+        answer: Future[Any] = Future()
+        self._mailbox.put_first(Job(operation, answer))
+        return answer
 
     def look_first(self, learner: str) -> None:
         """Somebody may have changed it: for a moment, believe nothing of it."""

@@ -43,6 +43,14 @@ class Mailbox:
             self._waiting.extend(jobs)
         self._ring()
 
+    def put_first(self, job: Job) -> None:
+        """Ahead of all who wait, and however many they are: for what must not fall behind."""
+        with self._door:
+            if self._is_closing:
+                raise Unavailable("the service is stopping")
+            self._waiting.appendleft(job)
+        self._ring()
+
     def close(self) -> None:
         """Nothing more is put in; what is there will be taken."""
         with self._door:

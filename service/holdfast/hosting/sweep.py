@@ -20,7 +20,9 @@ from holdfast.store.log import overdue
 EVERY_S = 0.5
 LEARNERS_MAX = 100
 FORGET_EVERY_S = 60.0
+# Of the two that may have much to do, before the others have their turn.
 REMOVE_FOR_S = 0.25
+SETTLE_FOR_S = 0.5
 ANSWER_WITHIN_S = 60.0
 
 
@@ -77,8 +79,13 @@ class Sweep:
         self._remove_deleted(time.monotonic() + REMOVE_FOR_S)
         with self._database.read() as connection:
             names = overdue(connection, self._clock(), LEARNERS_MAX)
-        unfinished = [name for name in names if self._settle(name)]
-        return bool(unfinished)
+        return self._settle_all(names, time.monotonic() + SETTLE_FOR_S)
+
+    def _settle_all(self, names: list[str], until: float) -> bool:
+        """In turn, some of each; whether there may be more."""
+        while names and time.monotonic() < until:
+            names = [name for name in names if self._settle(name)]
+        return bool(names)
 
     def _settle(self, name: str) -> bool:
         """Settle what of a learner has waited long enough; whether there may be more."""
