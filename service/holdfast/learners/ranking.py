@@ -99,8 +99,8 @@ def _greedy(order: Order, mean: Array, bonus: Array, score: Array) -> Decision:
 def _order_all(key: Array) -> tuple[Order, npt.NDArray[np.bool_]]:
     """Each row from its best down, and whether its best is tied."""
     order = (-key).argsort(axis=1, kind="stable")
-    best = np.take_along_axis(key, order[:, :2], axis=1)
-    return order, best[:, 0] - best[:, 1] <= ROUNDING
+    rows = np.arange(len(key))
+    return order, key[rows, order[:, 0]] - key[rows, order[:, 1]] <= ROUNDING
 
 
 def _tie_among_first(top: int, key: Array, order: Order) -> bool:
