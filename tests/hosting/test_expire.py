@@ -12,11 +12,6 @@ from tests.hosting.harness import Clock, Driver, driving
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
 def driver(database: Database, clock: Clock) -> Iterator[Driver]:
     with driving(database, clock) as driver:
         yield driver

@@ -1,6 +1,5 @@
 """Decide, reward, restart: on SQLite and on PostgreSQL."""
 
-from collections.abc import Iterator
 from concurrent.futures import wait
 
 import pytest
@@ -17,18 +16,6 @@ from holdfast.store.bulk import Locked
 from holdfast.store.database import Database
 from holdfast.store.log import Transaction, events_after
 from tests.hosting.harness import Clock, Driver, driving
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def driver(database: Database, clock: Clock) -> Iterator[Driver]:
-    with driving(database, clock) as driver:
-        driver.create()
-        yield driver
 
 
 def _log(database: Database) -> list[tuple[int, str]]:

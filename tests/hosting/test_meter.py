@@ -1,25 +1,11 @@
 """What the writer counts: what was committed, once, and nothing that was not."""
 
-from collections.abc import Iterator
-
 import pytest
 from sqlalchemy import text
 
 from holdfast.errors import Unavailable
 from holdfast.store.database import Database
 from tests.hosting.harness import Clock, Driver, driving
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def driver(database: Database, clock: Clock) -> Iterator[Driver]:
-    with driving(database, clock) as driver:
-        driver.create()
-        yield driver
 
 
 def _rename(database: Database, table: str, name: str) -> None:

@@ -1,7 +1,5 @@
 """What is remembered of open decisions is as the log has it, and bounded."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from holdfast.errors import Conflict
@@ -13,7 +11,7 @@ from holdfast.hosting.open import OpenDecisions
 from holdfast.hosting.operation import Needs, OneByOne
 from holdfast.store.database import Database
 from holdfast.store.log import Event, Found, Transaction
-from tests.hosting.harness import Clock, Driver, driving
+from tests.hosting.harness import Driver, driving
 from tests.hosting.test_together import together
 
 
@@ -30,13 +28,6 @@ class WhatARewardNeeds(OneByOne):
 def looked_up(driver: Driver, decision_id: str) -> int:
     needs: Needs = driver.host.submit(WhatARewardNeeds(decision_id)).result(10)
     return len(needs.events)
-
-
-@pytest.fixture
-def driver(database: Database) -> Iterator[Driver]:
-    with driving(database, Clock()) as driver:
-        driver.create()
-        yield driver
 
 
 def test_a_reward_that_comes_soon_needs_no_look_into_the_log_and_a_second_one_does(driver: Driver) -> None:

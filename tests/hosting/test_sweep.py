@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
 
 import pytest
@@ -21,18 +21,6 @@ from holdfast.store.log import events_after
 from tests.hosting.harness import Clock, Driver, driving
 
 WITHIN_S = 10.0
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def driver(database: Database, clock: Clock) -> Iterator[Driver]:
-    with driving(database, clock) as driver:
-        driver.create()
-        yield driver
 
 
 def comes_true(condition: Callable[[], bool]) -> bool:

@@ -1,6 +1,5 @@
 """Operations that share a batch see each other's effects in the order in which they came."""
 
-from collections.abc import Iterator
 from concurrent.futures import Future
 from typing import Any
 
@@ -21,13 +20,6 @@ from holdfast.store.database import Database
 from holdfast.store.log import due, events_after
 from holdfast.store.sqlite import ROWS_AT_ONCE
 from tests.hosting.harness import Clock, Driver, Peek, driving, spec
-
-
-@pytest.fixture
-def driver(database: Database) -> Iterator[Driver]:
-    with driving(database, Clock()) as driver:
-        driver.create()
-        yield driver
 
 
 def together(driver: Driver, *operations: Operation) -> list[Any]:
