@@ -7,10 +7,11 @@ import time
 import uuid
 from functools import partial
 
-from holdfast.hosting import host, learn, recover
+from holdfast.hosting import host, learn, recover, saving
 from holdfast.hosting.host import Host
-from holdfast.hosting.live import LiveLearner
+from holdfast.hosting.live import LiveLearner, snapshot_of
 from holdfast.hosting.mailbox import Job
+from holdfast.store import snapshots
 from holdfast.store.database import Connection
 from holdfast.store.log import Transaction
 from holdfast.store.waiting import apart
@@ -31,7 +32,7 @@ MUTANTS_IN_TROUBLE = {"apply_then_commit": {"gap", "state mismatch"}}
 
 
 def save_often() -> None:
-    host.SNAPSHOT_EVERY = SNAPSHOT_EVERY
+    saving.EVERY = SNAPSHOT_EVERY
 
 
 def early_ack() -> None:
@@ -43,7 +44,7 @@ def early_ack() -> None:
             host._publish(batch, self._perform(batch, transaction))
             apart(partial(time.sleep, PAUSE_S))  # the event loop goes on
             transaction.flush()
-            self._save_if_due(connection, batch)
+        self._offer_aside(batch)
 
     Host._serve = serve
 
@@ -62,7 +63,8 @@ def snapshot_ahead_of_log() -> None:
             with self._database.write() as connection:
                 transaction = Transaction(connection)
                 answers = self._perform(batch, transaction)
-                self._save_if_due(connection, batch)
+                for live in self._live.values():
+                    snapshots.save(connection, live.id, snapshot_of(live), 0)
             apart(partial(time.sleep, PAUSE_S))  # the event loop goes on
             with self._database.write() as connection:
                 transaction.connection = connection
@@ -72,7 +74,6 @@ def snapshot_ahead_of_log() -> None:
             answers = [problem] * len(batch)
         host._publish(batch, answers)
 
-    host.SNAPSHOT_EVERY = 1
     Host._serve = serve
 
 

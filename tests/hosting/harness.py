@@ -1,7 +1,8 @@
 """A host on a real database, driven as the API drives it, with a clock that the test owns."""
 
 import hashlib
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,6 +21,7 @@ from holdfast.store.database import Database
 from holdfast.store.log import Transaction
 
 SECOND = 1_000_000
+WITHIN_S = 10.0
 
 
 def spec(**changes: Any) -> dict[str, Any]:
@@ -48,6 +50,14 @@ def spec(**changes: Any) -> dict[str, Any]:
             {**plain[name], **value} if isinstance(value, dict) and name in ("reward", "corruption") else value
         )
     return plain
+
+
+def comes_true(condition: Callable[[], bool]) -> bool:
+    """What another thread does, once it has done it."""
+    deadline = time.monotonic() + WITHIN_S
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return condition()
 
 
 class Clock:

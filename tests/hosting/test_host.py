@@ -4,7 +4,6 @@ from concurrent.futures import wait
 
 import pytest
 from sqlalchemy import text, update
-from sqlalchemy.exc import OperationalError
 
 from holdfast.errors import Conflict, InvalidInput, NotFound
 from holdfast.hosting import host
@@ -304,21 +303,6 @@ def test_a_frozen_learner_learns_neither_a_reward_nor_silence_and_a_paused_one_r
         driver.decide("three")
     with pytest.raises(Conflict):
         driver.reward("one", 1.0)
-
-
-def test_a_snapshot_that_the_database_does_not_take_costs_nobody_an_answer(
-    driver: Driver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuses(*arguments: object) -> None:
-        raise OperationalError("too large", None, Exception())
-
-    monkeypatch.setattr(host, "SNAPSHOT_EVERY", 2)
-    monkeypatch.setattr(snapshots, "save", refuses)
-    for i in range(6):
-        assert driver.decide(f"d{i}", seed=i).position == i + 1
-    assert sum("snapshot not saved" in warning for warning in driver.warnings) == 3
-    monkeypatch.undo()
-    assert driver.decide("next").position == 7
 
 
 @pytest.mark.parametrize("damage", [{"position": 3}, {"tally": "{"}, {"tally": '{"decisions": 9}'}])

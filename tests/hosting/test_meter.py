@@ -4,8 +4,9 @@ import pytest
 from sqlalchemy import text
 
 from holdfast.errors import Unavailable
+from holdfast.hosting import saving
 from holdfast.store.database import Database
-from tests.hosting.harness import Clock, Driver, driving
+from tests.hosting.harness import Clock, Driver, comes_true, driving
 
 
 def _rename(database: Database, table: str, name: str) -> None:
@@ -53,14 +54,12 @@ def test_what_another_process_did_is_not_counted_here(driver: Driver, database: 
 
 
 def test_snapshots_written_and_skipped_are_counted(driver: Driver, database: Database, clock: Clock) -> None:
-    from holdfast.hosting import host
-
     for i in range(10):
         driver.decide(f"d{i}", seed=i)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(host, "SNAPSHOT_EVERY", 5)
+        patch.setattr(saving, "EVERY", 5)
         driver.decide("last")
-    assert driver.host.meter.snapshots == 1
+    assert comes_true(lambda: driver.host.meter.snapshots == 1)
     driver.stop()
     with database.write() as connection:
         (size,) = connection.execute(text("SELECT length(state) FROM snapshots")).scalars()

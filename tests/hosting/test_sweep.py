@@ -1,8 +1,6 @@
 """What is due without anybody asking: settled once, and nobody waits for the look."""
 
 import threading
-import time
-from collections.abc import Callable
 from concurrent.futures import Future
 
 import pytest
@@ -18,16 +16,7 @@ from holdfast.hosting.settle import Settle
 from holdfast.store.database import Connection, Database
 from holdfast.store.learners import LearnerRow
 from holdfast.store.log import events_after
-from tests.hosting.harness import Clock, Driver, driving
-
-WITHIN_S = 10.0
-
-
-def comes_true(condition: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + WITHIN_S
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return condition()
+from tests.hosting.harness import WITHIN_S, Clock, Driver, comes_true, driving
 
 
 def test_what_nobody_asks_about_is_settled(driver: Driver, database: Database, clock: Clock) -> None:

@@ -1,6 +1,6 @@
 """Work that would keep requests waiting, on a thread of its own: one errand at a time, in no hurry.
 
-What an errand found out goes through the writer like any other operation, so the log says when it took effect. If
+What an errand finds out goes through the writer like any other operation, so the log says when it took effect. If
 nobody wants it any more, or the process ends, it was in vain and will be due again.
 """
 
@@ -15,6 +15,7 @@ from holdfast.errors import Unavailable
 from holdfast.hosting.kinds import errand_of
 from holdfast.hosting.live import Errand, LiveLearner
 from holdfast.hosting.recover import Warn
+from holdfast.hosting.saving import Saving
 from holdfast.store.database import Database
 
 ANSWER_WITHIN_S = 60.0
@@ -24,8 +25,9 @@ REST_AFTER_FAILURE_S = 5.0
 class Aside:
     """The writer offers its learners; whichever has something due while nothing is under way is taken care of."""
 
-    def __init__(self, database: Database, submit: "Callable[[Any], Future[Any]]", warn: Warn) -> None:
+    def __init__(self, database: Database, saving: Saving, submit: "Callable[[Any], Future[Any]]", warn: Warn) -> None:
         self._database = database
+        self._saving = saving
         self._submit = submit
         self._warn = warn
         self._errands: SimpleQueue[tuple[str, Errand] | None] = SimpleQueue()
@@ -45,7 +47,7 @@ class Aside:
         """Called by the writer after a commit, when the learner is as the log has it."""
         if self._is_busy or time.monotonic() < self._rests_until:
             return
-        errand = errand_of(live)
+        errand = self._saving.errand(live) or errand_of(live)
         if errand is not None:
             self._is_busy = True
             self._errands.put((live.name, errand))

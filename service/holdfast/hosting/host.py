@@ -25,22 +25,21 @@ from typing import Any
 
 from holdfast.errors import NotFound, Unavailable
 from holdfast.hosting.aside import Aside
-from holdfast.hosting.live import LiveLearner, snapshot_of
+from holdfast.hosting.live import LiveLearner
 from holdfast.hosting.mailbox import Job, Mailbox
 from holdfast.hosting.meter import Meter
 from holdfast.hosting.operation import Operation, perform_alike
 from holdfast.hosting.recover import Warn, catch_up, revive
+from holdfast.hosting.saving import Saving
 from holdfast.hosting.settle import Settle
 from holdfast.hosting.sweep import Sweep
 from holdfast.learners.modes import as_mode
 from holdfast.store import learners as rows
-from holdfast.store import snapshots
 from holdfast.store.bulk import Locked, Overtaken
 from holdfast.store.database import Connection, Database
 from holdfast.store.log import Transaction
 from holdfast.store.waiting import apart, on_loop
 
-SNAPSHOT_EVERY = 10_000  # events
 TURN_S = 0.01  # what takes longer is not done on the event loop's thread
 CAUGHT_UP_AT_ONCE = 500  # events, likewise
 LOOK_FIRST_S = 2.0  # at a learner that was just revived or changed, before it is believed to be as we know it
@@ -62,7 +61,8 @@ class Host:
         self._mailbox = Mailbox()
         self._live: dict[str, LiveLearner] = {}
         self._looked_at_until: dict[str, float] = {}
-        self._aside = Aside(database, self.submit, self._warn)
+        self._saving = Saving(database, clock, self.meter, self._warn)
+        self._aside = Aside(database, self._saving, self.submit, self._warn)
         self._sweep = Sweep(database, self._submit_first, clock, self.meter, self._warn)
         self._ended = threading.Event()
 
@@ -141,7 +141,6 @@ class Host:
                 transaction = Transaction(connection)
                 answers = self._perform(batch, transaction)
                 transaction.flush()
-                self._save_if_due(connection, batch)
         except Overtaken:
             self.meter.dropped()
             self._forget(batch)
@@ -242,30 +241,10 @@ class Host:
         for job in batch:
             self._live.pop(job.operation.learner, None)
 
-    def _save_if_due(self, connection: Connection, batch: list[Job]) -> None:
-        for name in {job.operation.learner for job in batch} & set(self._live):
-            live = self._live[name]
-            if live.position - live.snapshot_position >= SNAPSHOT_EVERY:
-                self._save(connection, live)
-
-    def _save(self, connection: Connection, live: LiveLearner) -> None:
-        """A snapshot only saves time: one that the database does not take is tried again when as much is new."""
-        snapshot = apart(partial(snapshot_of, live))
-        if snapshots.save_if_it_fits(connection, live.id, snapshot, self._clock()):
-            self.meter.saved(len(snapshot.state))
-        else:
-            self._warn("snapshot not saved", learner=live.name, bytes=len(snapshot.state))
-        live.snapshot_position = live.position
-
     def _save_all(self) -> None:
-        try:
-            with self._database.write() as connection:
-                transaction = Transaction(connection)
-                for live in sorted(self._live.values(), key=lambda live: live.id):
-                    if live.position > live.snapshot_position and transaction.lock(live.id) is not None:
-                        self._save(connection, live)
-        except Unavailable as problem:
-            self._warn("snapshots not saved on stopping", reason=str(problem))
+        """What cannot be saved in time is in the log."""
+        for live in self._live.values():
+            self._saving.save(live)
 
 
 def _asked_then_due(batch: list[Job]) -> Iterator[list[Job]]:

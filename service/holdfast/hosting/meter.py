@@ -1,4 +1,4 @@
-"""What this process has done, in plain numbers that only the writer changes: no lock, and nothing per operation.
+"""What this process has done, in plain numbers, each of which one thread changes: no lock, and nothing per operation.
 
 Whoever reads them may be one batch late. They start at zero with the process; what must outlive it is in the log.
 """
@@ -18,7 +18,6 @@ WARNINGS = (
     "snapshot skipped",
     "commit failed",
     "operation failed",
-    "snapshots not saved on stopping",
     "snapshot not saved",
     "errand failed",
     "sweep failed",
@@ -60,7 +59,6 @@ class Meter:
         self.snapshot_bytes = 0
         self.warnings = dict.fromkeys(WARNINGS, 0)
         self._begun: list[tuple[LiveLearner, tuple[int, ...]]] = []
-        self._saved: list[int] = []
 
     def hearing(self, warn: Warn) -> Warn:
         """The same warnings, counted."""
@@ -76,7 +74,8 @@ class Meter:
         self._begun.append((live, _counts(live)))
 
     def saved(self, size: int) -> None:
-        self._saved.append(size)
+        self.snapshots += 1
+        self.snapshot_bytes += size
 
     def committed(self, operations: int, seconds: float) -> None:
         self.batch_sizes.observe(operations)
@@ -88,19 +87,13 @@ class Meter:
             self.expiries += expiries
             for outcome, count in zip(self.rewards, rewards, strict=True):
                 self.rewards[outcome] += max(0, count)  # what was pending counts once more, as what became of it
-        self.snapshots += len(self._saved)
-        self.snapshot_bytes += sum(self._saved)
-        self._clear()
+        self._begun.clear()
 
     def failed(self) -> None:
         """Nothing of the batch happened."""
         self.commit_failures += 1
-        self._clear()
+        self._begun.clear()
 
     def dropped(self) -> None:
         """Nothing of it happened, and it will be done again."""
-        self._clear()
-
-    def _clear(self) -> None:
         self._begun.clear()
-        self._saved.clear()

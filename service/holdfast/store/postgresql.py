@@ -21,12 +21,13 @@ BYTEA, BIGINT, TEXT = 17, 20, 25  # the types' numbers in every PostgreSQL
 class PostgreSQL:
     """Prepared once for each connection."""
 
-    LOCK = "SELECT head, mode, paused, spec FROM learners WHERE id = $1 AND spec <> '' FOR UPDATE"
+    # NO KEY: whoever only refers to the learner, with a snapshot, need not wait.
+    LOCK = "SELECT head, mode, paused, spec FROM learners WHERE id = $1 AND spec <> '' FOR NO KEY UPDATE"
     # As believed, or an error: what is sent behind it in the same round trip, the commit too, is then not done.
     LOCK_AS_BELIEVED = """
         SELECT 1 / count(*) FROM (
             SELECT FROM learners WHERE id = $1 AND head = $2 AND mode = $3::text AND paused = $4 AND spec = $5
-            FOR UPDATE
+            FOR NO KEY UPDATE
         ) AS believed
     """
     FIND = """

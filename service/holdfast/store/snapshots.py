@@ -6,7 +6,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, delete, insert, select
 from sqlalchemy.exc import OperationalError
 
-from holdfast.store.tables import snapshots
+from holdfast.store.tables import learners, snapshots
 
 KEPT = 3  # newest snapshots of a learner
 
@@ -31,9 +31,9 @@ def newest(connection: Connection, learner_id: int) -> list[Snapshot]:
 
 
 def save(connection: Connection, learner_id: int, snapshot: Snapshot, now: int) -> None:
-    """Keep this one and the newest before it."""
+    """Keep this one and the newest before it; none of a learner that is gone."""
     kept = _positions(connection, learner_id)
-    if snapshot.position in kept:
+    if snapshot.position in kept or not _is_there(connection, learner_id):
         return
     position, state, tally, _ = snapshot
     row = {"position": position, "state": state, "tally": tally, "digest": _digest(position, state, tally), "at": now}
@@ -46,6 +46,11 @@ def _positions(connection: Connection, learner_id: int) -> list[int]:
     """Of the newest, the last first."""
     query = select(snapshots.c.position).where(snapshots.c.learner_id == learner_id)
     return list(connection.execute(query.order_by(snapshots.c.position.desc()).limit(KEPT)).scalars())
+
+
+def _is_there(connection: Connection, learner_id: int) -> bool:
+    query = select(learners.c.id).where(learners.c.id == learner_id, learners.c.spec != "")
+    return connection.execute(query).first() is not None
 
 
 def _digest(position: int, state: bytes, tally: str) -> bytes:

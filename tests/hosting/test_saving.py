@@ -1,0 +1,81 @@
+"""Snapshots: written beside the traffic, and nobody waits for one or is refused because of one."""
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
+
+from holdfast.hosting import recover, saving
+from holdfast.hosting.live import LiveLearner
+from holdfast.store import snapshots
+from holdfast.store.database import Connection, Database
+from holdfast.store.snapshots import Snapshot
+from tests.hosting.harness import Clock, Driver, comes_true, driving
+
+
+@pytest.fixture(autouse=True)
+def save_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(saving, "EVERY", 3)
+
+
+def saved(database: Database) -> list[int]:
+    with database.read() as connection:
+        return [snapshot.position for snapshot in snapshots.newest(connection, 1)]
+
+
+def test_a_process_that_dies_leaves_a_snapshot_to_begin_with(
+    driver: Driver, database: Database, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun_at: list[int] = []
+    catch_up = recover.catch_up
+
+    def watched(connection: Connection, live: LiveLearner) -> None:
+        begun_at.append(live.position)
+        catch_up(connection, live)
+
+    for i in range(4):
+        driver.decide(f"d{i}")
+        driver.reward(f"d{i}", 0.5)
+    assert comes_true(lambda: bool(saved(database)))
+    newest = saved(database)[0]
+    monkeypatch.setattr(recover, "catch_up", watched)
+    with driving(database, clock) as other:  # while the first has not stopped
+        assert other.peek() == driver.peek()
+    assert begun_at[0] >= newest >= saving.EVERY
+
+
+def test_a_snapshot_that_the_database_does_not_take_costs_nobody_an_answer(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(*arguments: object) -> None:
+        raise OperationalError("too large", None, Exception())
+
+    def warned() -> int:
+        return sum("snapshot not saved" in warning for warning in driver.warnings)
+
+    monkeypatch.setattr(snapshots, "save", refuses)
+    for i in range(3):
+        assert driver.decide(f"d{i}").position == i + 1
+    assert comes_true(lambda: warned() == 1)
+    for i in range(3, 6):
+        assert driver.decide(f"d{i}").position == i + 1
+    assert comes_true(lambda: warned() == 2)
+
+
+@pytest.mark.parametrize("url", ["postgresql"], indirect=True)
+def test_nobody_waits_while_a_snapshot_is_written(driver: Driver, database: Database) -> None:
+    driver.decide("first")  # reading what there is to begin with
+    with database.engine.connect() as another:
+        another.execute(text("LOCK TABLE snapshots"))
+        another.execute(text("SELECT FROM learners FOR KEY SHARE"))  # as one that is half written
+        for i in range(9):
+            driver.decide(f"d{i}")
+        another.rollback()
+    assert comes_true(lambda: bool(saved(database)))
+    assert driver.warnings == []
+
+
+def test_a_learner_that_was_deleted_gets_no_snapshot(driver: Driver, database: Database) -> None:
+    driver.recreate()
+    with database.write() as connection:
+        snapshots.save(connection, 1, Snapshot(1, b"state", "{}"), 0)
+    assert saved(database) == []
