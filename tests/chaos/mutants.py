@@ -94,11 +94,11 @@ def wrong_replay_order() -> None:
 def apply_then_commit() -> None:
     """What a batch has taught stays in memory, even if its commit failed."""
 
-    def lock(self: Host, live: LiveLearner, transaction: Transaction) -> LiveLearner | None:
+    def lock(self: Host, live: LiveLearner, transaction: Transaction) -> bool:
         row = transaction.lock(live.id)
         if row is not None and row.head > live.position:
             recover.catch_up(transaction.connection, live)
-        return None if row is None else live
+        return row is not None
 
     Host._lock = lock
     Host._forget = lambda self, batch: None

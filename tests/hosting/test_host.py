@@ -1,6 +1,6 @@
 """Decide, reward, restart: on SQLite and on PostgreSQL."""
 
-from concurrent.futures import wait
+from concurrent.futures import Future, wait
 
 import pytest
 from sqlalchemy import text, update
@@ -9,12 +9,13 @@ from holdfast.errors import Conflict, InvalidInput, NotFound
 from holdfast.hosting import host
 from holdfast.hosting.decide import Decide
 from holdfast.hosting.learn import Claim, Reward, Verdict
+from holdfast.hosting.mailbox import Job
 from holdfast.hosting.tell import tell
 from holdfast.store import snapshots, tables
 from holdfast.store.bulk import Locked
 from holdfast.store.database import Database
 from holdfast.store.log import Transaction, events_after
-from tests.hosting.harness import Clock, Driver, driving
+from tests.hosting.harness import WITHIN_S, Clock, Driver, driving
 
 
 def _log(database: Database) -> list[tuple[int, str]]:
@@ -237,6 +238,29 @@ def test_a_host_that_was_wrong_about_a_learner_looks_first_for_a_while(
         one.decide("d4")  # SQLite looks anyway and sees; PostgreSQL says so with the commit
         one.decide("d5")
         assert beliefs in ([True, False], [True, False, False])
+
+
+def test_learners_are_locked_in_the_order_of_their_ids_even_if_one_turns_out_to_be_a_new_one(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locked: list[int] = []
+    lock = Transaction.lock
+
+    def watched(self: Transaction, learner_id: int, believed: Locked | None = None) -> Locked | None:
+        locked.append(learner_id)
+        return lock(self, learner_id, believed)
+
+    names = ["home", "second", "third"]
+    for name in names[1:]:
+        driver.create(name)
+    for name in names:
+        driver.decide("known", learner=name)
+    driver.recreate("home")
+    monkeypatch.setattr(Transaction, "lock", watched)
+    jobs = [Job(Decide(name, [driver.ask("one")]), Future()) for name in names]
+    driver.host.submit_all(jobs)
+    assert [job.answer.result(WITHIN_S)[0].position for job in jobs] == [1, 2, 2]  # type: ignore[call-arg]
+    assert locked == [1, 2, 3, 4]
 
 
 def test_a_learner_that_was_replaced_does_not_cost_the_others_their_snapshots(

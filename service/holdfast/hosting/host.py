@@ -17,10 +17,12 @@ Invariants
 import asyncio
 import threading
 import time
+from bisect import insort
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from functools import partial
 from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from holdfast.errors import NotFound, Unavailable
@@ -44,6 +46,8 @@ TURN_S = 0.01  # what takes longer is not done on the event loop's thread
 CAUGHT_UP_AT_ONCE = 500  # events, likewise
 LOOK_FIRST_S = 2.0  # at a learner that was just revived or changed, before it is believed to be as we know it
 SHARED_S = 600.0  # and at one that another process has written to
+
+_id = attrgetter("id")
 
 
 def microseconds() -> int:
@@ -175,21 +179,19 @@ class Host:
                 self._serve([job])
 
     def _perform(self, batch: list[Job], transaction: Transaction) -> list[Any]:
-        """The answers in the order of the batch; learners are locked in the order of their ids."""
+        """The answers in the order of the batch."""
         by_name: dict[str, list[int]] = {}
         for index, job in enumerate(batch):
             by_name.setdefault(job.operation.learner, []).append(index)
         answers: list[Any] = [NotFound("learner", "no such learner")] * len(batch)
         known = [live for name in by_name if (live := self._known(transaction.connection, name)) is not None]
         now = self._clock()
-        for candidate in sorted(known, key=lambda live: live.id):
-            live = self._lock(candidate, transaction)
-            if live is not None:
-                self.meter.begun(live)
-                indexes = by_name[live.name]
-                done = _perform_where_it_fits([batch[index].operation for index in indexes], live, transaction, now)
-                for index, answer in zip(indexes, done, strict=True):
-                    answers[index] = answer
+        for live in self._locked(known, transaction):
+            self.meter.begun(live)
+            indexes = by_name[live.name]
+            done = _perform_where_it_fits([batch[index].operation for index in indexes], live, transaction, now)
+            for index, answer in zip(indexes, done, strict=True):
+                answers[index] = answer
         return answers
 
     def _known(self, connection: Connection, name: str) -> LiveLearner | None:
@@ -208,18 +210,25 @@ class Host:
             self.look_first(name)
         return self._live.get(name)
 
-    def _lock(self, live: LiveLearner, transaction: Transaction) -> LiveLearner | None:
-        """Take the learner's row and bring the copy up to the log's head; None if the learner is gone.
+    def _locked(self, known: list[LiveLearner], transaction: Transaction) -> Iterator[LiveLearner]:
+        """Each, once its row is held and its copy is at the log's head; those that are gone are left out.
 
         A copy of one that was deleted, or that ran ahead of the log, is not it: there may be a new one of that name.
+        Its turn comes when its id's does: two processes that take rows in different orders wait for each other.
         """
+        waiting = sorted(known, key=_id)
+        while waiting:
+            live = waiting.pop(0)
+            if self._lock(live, transaction):
+                yield live
+            elif (renewed := self._revived(transaction.connection, live.name)) is not None:
+                insort(waiting, renewed, key=_id)
+
+    def _lock(self, live: LiveLearner, transaction: Transaction) -> bool:
+        """Take the learner's row and bring the copy up to the log's head; whether it is a copy of that learner."""
         row = transaction.lock(live.id, self._belief(live))
         if row is None or live.position > row.head:
-            renewed = self._revived(transaction.connection, live.name)
-            row = None if renewed is None else transaction.lock(renewed.id)
-            if renewed is None or row is None:
-                return None
-            live = renewed
+            return False
         live.mode, live.paused = as_mode(row.mode), bool(row.paused)
         if row.spec != live.spec:  # the wait or the default was changed
             live.redraw(row.spec)
@@ -229,7 +238,7 @@ class Host:
             apart(partial(catch_up, transaction.connection, live))
         elif row.head > live.position:
             catch_up(transaction.connection, live)
-        return live
+        return True
 
     def _belief(self, live: LiveLearner) -> Locked | None:
         """What the learner's row says, unless somebody may have changed it."""

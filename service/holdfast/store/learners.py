@@ -3,8 +3,8 @@
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, delete, func, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
+from holdfast.store.insert import insert_if_new
 from holdfast.store.tables import events, learners, waiting
 
 NOT_A_NAME = "/"  # what no learner's name begins with
@@ -46,9 +46,7 @@ def page(connection: Connection, after: str, limit: int, only: str | None = None
 def create(connection: Connection, name: str, spec: str, now: int) -> bool:
     """Whether there was none of this name; two who ask at the same moment get one learner."""
     row = {"name": name, "spec": spec, "described": spec, "mode": "online", "paused": False, "created_at": now}
-    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-    made = insert(learners).values(row).on_conflict_do_nothing().returning(learners.c.id)
-    return connection.execute(made).first() is not None
+    return insert_if_new(connection, learners, row)
 
 
 def change(connection: Connection, learner_id: int, **values: Any) -> None:

@@ -3,9 +3,10 @@
 import hashlib
 from typing import NamedTuple
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, delete, select
 from sqlalchemy.exc import OperationalError
 
+from holdfast.store.insert import insert_if_new
 from holdfast.store.tables import learners, snapshots
 
 KEPT = 3  # newest snapshots of a learner
@@ -32,13 +33,12 @@ def newest(connection: Connection, learner_id: int) -> list[Snapshot]:
 
 def save(connection: Connection, learner_id: int, snapshot: Snapshot, now: int) -> None:
     """Keep this one and the newest before it; none of a learner that is gone."""
-    kept = _positions(connection, learner_id)
-    if snapshot.position in kept or not _is_there(connection, learner_id):
+    if not _is_there(connection, learner_id):
         return
     position, state, tally, _ = snapshot
     row = {"position": position, "state": state, "tally": tally, "digest": _digest(position, state, tally), "at": now}
-    connection.execute(insert(snapshots).values(learner_id=learner_id, **row))
-    outdated = snapshots.c.position.not_in([snapshot.position, *kept[: KEPT - 1]])
+    insert_if_new(connection, snapshots, {"learner_id": learner_id, **row})
+    outdated = snapshots.c.position.not_in([position, *_positions(connection, learner_id)])
     connection.execute(delete(snapshots).where(snapshots.c.learner_id == learner_id, outdated))
 
 
