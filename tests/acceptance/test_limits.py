@@ -71,6 +71,13 @@ def test_rewards_cost_too_and_keys_do_not_spend_each_others_share(server: Server
     assert server.http.post(REWARD, json=rewards[0], headers=other).json()["outcome"] == "duplicate"
 
 
+def test_a_bad_reward_of_a_batch_costs_what_a_good_one_does(server: Server, url: URL) -> None:
+    key = _key(url, "reward")
+    for status in (200, 429):
+        answer = server.http.post(f"{REWARD}/batch", json={"rewards": [{}] * 200}, headers=key)  # 600 of 1,000
+        assert answer.status_code == status
+
+
 def test_a_request_beyond_the_burst_is_answered_once_and_leaves_a_debt(server: Server, url: URL) -> None:
     key = _key(url, "decide")
     assert _decide(server, key, 0, 500).status_code == 201  # 3,000 of 1,000

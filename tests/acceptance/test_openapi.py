@@ -63,6 +63,8 @@ def test_the_examples_work_and_the_answers_are_as_described(server: Server) -> N
         assert answer.status_code == route.status
         for body in (answer.content, msgspec.json.encode(route.answer_example)):
             msgspec.json.decode(body, type=route.answer)
+    bad = server.post("/v1/learners/home-page/rewards/batch", {"rewards": [1]})
+    msgspec.json.decode(bad.content, type=answers.RewardsAnswer)
     refused = server.post("/v1/learners", {})
     msgspec.json.decode(refused.content, type=answers.Problem)
     example: Any = schemas.EXAMPLES[schemas.LearnerChange] | {"mode": "online"}

@@ -164,6 +164,40 @@ def test_batches_answer_each_item(server: Server) -> None:
     assert answers[1]["problem"]["status"] == 404
 
 
+def test_a_bad_reward_of_a_batch_has_its_problem_in_its_place_and_the_others_are_learned_in_order(
+    server: Server,
+) -> None:
+    server.post("/v1/learners/home/decisions/batch", {"decisions": [question(n) for n in range(4)]})
+    said = [{"decision_id": f"d{n}", "value": 0.5} for n in (3, 1, 2, 0)]
+    bad: list[Any] = ["secret-word", {"decision_id": "d1"}, {"decision_id": "secret-word" * 30, "value": 1}]
+    rewards = [bad[0], said[0], said[1], bad[1], {"decision_id": "never", "value": 1}, said[2], said[3], bad[2]]
+    answer, again = (
+        server.post("/v1/learners/home/rewards/batch", {"rewards": rewards}, **{"Idempotency-Key": "k1"})
+        for _ in range(2)
+    )
+    assert (answer.status_code, again.content) == (200, answer.content)
+    told = answer.json()["rewards"]
+    assert [one["decision_id"] for one in told] == [None, "d3", "d1", "d1", "never", "d2", "d0", None]
+    assert [one.get("outcome") or one["problem"]["status"] for one in told] == [
+        422, "learned", "learned", 422, 404, "learned", "learned", 422,
+    ]  # fmt: skip
+    pointers = [error["pointer"] for one in told for error in one.get("problem", {}).get("errors", ())]
+    assert pointers == ["", "", "/decision_id"]
+    assert "secret-word" not in answer.text
+    log = server.http.get("/v1/learners/home/log?after=4").json()["items"]
+    assert [event["decision_id"] for event in log] == ["d3", "d1", "d2", "d0"]
+    assert fold_log(server.http, "home") == server.http.get("/v1/learners/home/state").content
+
+
+def test_a_batch_without_one_good_reward_is_still_asked_of_its_learner(server: Server) -> None:
+    bad = {"rewards": [1, {}]}
+    answer = server.post("/v1/learners/home/rewards/batch", bad)
+    assert [one["problem"]["status"] for one in answer.json()["rewards"]] == [422, 422]
+    assert server.post("/v1/learners/nobody/rewards/batch", bad).status_code == 404
+    server.http.patch("/v1/learners/home", json={"paused": True})
+    assert server.post("/v1/learners/home/rewards/batch", bad).json()["type"] == "paused"
+
+
 @pytest.mark.parametrize("name", ["cursor", "after=1&cursor", "after"])
 def test_the_log_is_read_page_by_page(server: Server, name: str) -> None:
     _live(server, 4)

@@ -69,7 +69,7 @@ class RewardAnswer(Struct, forbid_unknown_fields=True):
 class RewardResult(Struct, forbid_unknown_fields=True):
     """The answer to one reward of a batch, or its problem."""
 
-    decision_id: str
+    decision_id: Annotated[str | None, Meta(description="Null if a bad item has none that could be one.")]
     outcome: Literal["learned", "pending", "duplicate", "late", "ignored"] | UnsetType = UNSET
     weight: float | UnsetType | None = UNSET
     position: int | UnsetType = UNSET

@@ -75,7 +75,8 @@ def check_counts(body: bytes, containers_max: int, names_max: int) -> None:
 def check_structure(body: bytes) -> None:
     """Refuse what is nested too deep, and an object that says a name twice: which of the two would count?"""
     try:
-        outermost = json.loads(body, object_pairs_hook=_height_of_object, parse_constant=_no_constant)
+        text = body.decode()  # left to itself, `json` takes surrogates and UTF-16 too
+        outermost = json.loads(text, object_pairs_hook=_height_of_object, parse_constant=_no_constant, parse_int=len)
         too_deep = _height([outermost]) - 1 > DEPTH_MAX
     except RecursionError:
         raise InvalidInput("", TOO_DEEP) from None

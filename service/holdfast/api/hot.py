@@ -10,10 +10,11 @@ from typing import Any
 import msgspec
 
 from holdfast.api.answers import Chosen, DecisionAnswer, DecisionsAnswer, Ranked
+from holdfast.api.batches import decode_rewards
 from holdfast.api.bodies import T, decode
 from holdfast.api.front import Call
 from holdfast.api.problems import document
-from holdfast.api.schemas import DecisionBody, DecisionsBody, EventBody, EventsBody, RewardBody, RewardsBody
+from holdfast.api.schemas import DecisionBody, DecisionsBody, EventBody, EventsBody, RewardBody
 from holdfast.api.wire import Answer, idempotency_key, read_body
 from holdfast.arrays import Array
 from holdfast.errors import HoldfastError, InvalidInput
@@ -34,7 +35,6 @@ NEVER_ASKED = b""  # an id of our own: no caller can have asked for it before
 _one_decision = msgspec.json.Decoder(DecisionBody)
 _many_decisions = msgspec.json.Decoder(DecisionsBody)
 _one_reward = msgspec.json.Decoder(RewardBody)
-_many_rewards = msgspec.json.Decoder(RewardsBody)
 _many_events = msgspec.json.Decoder(EventsBody)
 _encode = msgspec.json.Encoder().encode
 
@@ -85,14 +85,17 @@ async def reward(call: Call) -> Answer:
 async def reward_many(call: Call) -> Answer:
     """POST /v1/learners/{name}/rewards/batch"""
     caller = await call.service.gate.admit(call.headers, "reward", call.learner)
-    body, digest = await read(call, _many_rewards)
-    bodies = body.rewards
-    await charge(call, caller, len(bodies))
+    raw = await read_body(call.headers, call.receive)
+    bodies, unreadable = decode_rewards(raw or NOTHING_SAID)
+    await charge(call, caller, len(bodies) + len(unreadable))
 
     def render(verdicts: list[Verdict | HoldfastError]) -> tuple[int, Any]:
-        return 200, {"rewards": [_verdict_or_problem(v, b) for v, b in zip(verdicts, bodies, strict=True)]}
+        told = [_verdict_or_problem(v, b) for v, b in zip(verdicts, bodies, strict=True)]
+        for one in unreadable:
+            told.insert(one.place, {"decision_id": one.decision_id, "problem": document(one.problem)})
+        return 200, {"rewards": told}
 
-    return await committed(call, digest, Reward(call.learner, _claims(bodies, caller)), render)
+    return await committed(call, _digest(call, raw), Reward(call.learner, _claims(bodies, caller)), render)
 
 
 async def observe(call: Call) -> Answer:
@@ -120,8 +123,11 @@ async def charge(call: Call, caller: Actor, rows: int) -> None:
 async def read(call: Call, decoder: "msgspec.json.Decoder[T]") -> tuple[T, bytes]:
     """The body; and its digest, by which an Idempotency-Key knows it again."""
     raw = await read_body(call.headers, call.receive)
-    digest = hashlib.sha256(raw).digest() if b"idempotency-key" in call.headers else b""
-    return decode(decoder, raw or NOTHING_SAID), digest
+    return decode(decoder, raw or NOTHING_SAID), _digest(call, raw)
+
+
+def _digest(call: Call, raw: bytes) -> bytes:
+    return hashlib.sha256(raw).digest() if b"idempotency-key" in call.headers else b""
 
 
 async def committed(

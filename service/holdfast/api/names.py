@@ -17,6 +17,7 @@ from holdfast.api.schemas import (
     EventsBody,
     FinishBody,
     RewardBody,
+    RewardsApart,
     RewardsBody,
     StepBody,
     StepRewardBody,
@@ -30,6 +31,7 @@ TrafficBody = (
     | DecisionsBody
     | RewardBody
     | RewardsBody
+    | RewardsApart
     | EventsBody
     | EpisodeBody
     | StepBody
@@ -115,6 +117,7 @@ _COLONS: dict[type, Any] = {
     DecisionsBody: lambda body: 1 + _of_decisions(body.decisions),
     RewardBody: _of_reward,
     RewardsBody: lambda body: 1 + sum(map(_of_reward, body.rewards)),
+    RewardsApart: lambda body: _UNTOLD,
     EpisodeBody: lambda body: (body.episode_id is not None) + _of_texts(body.episode_id),
     StepBody: _of_step,
     StepRewardBody: lambda body: 2 + (body.source is not None) + _of_texts(body.source),

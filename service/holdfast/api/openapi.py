@@ -129,8 +129,9 @@ HOT_ROUTES = {
     "/v1/learners/{name}/rewards/batch": HotRoute(
         "reward_many",
         "Say what several decisions were worth",
-        f"1 to {schemas.BATCH_MAX:,} rewards, learned in the order given; "
-        "a bad one carries its problem, the others count.",
+        f"1 to {schemas.BATCH_MAX:,} rewards, learned in the order given; a bad one, also of a wrong type or shape, "
+        "carries its problem with pointers into the item, the others count. Only what is wrong with the body as a "
+        "whole refuses it.",
         schemas.RewardsBody, 200, answers.RewardsAnswer,
         {"rewards": [_SAID, {"decision_id": "never", "value": 0.0}]},
         {"rewards": [_LEARNED, {"decision_id": "never", "problem": _UNKNOWN}]},

@@ -203,6 +203,12 @@ class RewardsBody(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     rewards: Annotated[list[RewardBody], msgspec.Meta(min_length=1, max_length=BATCH_MAX)]
 
 
+class RewardsApart(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """The same, each still as it was written."""
+
+    rewards: Annotated[list[msgspec.Raw], msgspec.Meta(min_length=1, max_length=BATCH_MAX)]
+
+
 class EventBody(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """Something that was shown and rewarded elsewhere."""
 
