@@ -49,11 +49,12 @@ class NotFound(HoldfastError):
 
 
 class Conflict(HoldfastError):
-    """It cannot be done as things are. `slug` says why."""
+    """It cannot be done as things are. `slug` says why, `pointer` which part of the request is meant, if one is."""
 
-    def __init__(self, slug: str, detail: str) -> None:
+    def __init__(self, slug: str, detail: str, pointer: str | None = None) -> None:
         super().__init__(detail)
         self.slug = slug
+        self.pointer = pointer
 
 
 class Unavailable(HoldfastError):

@@ -164,6 +164,21 @@ def test_batches_answer_each_item(server: Server) -> None:
     assert answers[1]["problem"]["status"] == 404
 
 
+def test_a_decision_id_used_with_another_content_is_pointed_at(server: Server) -> None:
+    batch = "/v1/learners/home/decisions/batch"
+    assert server.post("/v1/learners/home/decisions", question(1)).status_code == 201
+    for path, body, pointer in (
+        ("/v1/learners/home/decisions", question(1, context=[0.9, 0.9]), "/decision_id"),
+        (batch, {"decisions": [question(0), question(1), question(1, top=2)]}, "/decisions/2/decision_id"),
+        (batch, {"decisions": [question(2), question(3), question(2, top=2)]}, "/decisions/2/decision_id"),
+    ):
+        refused = server.post(path, body)
+        assert (refused.status_code, refused.json()["type"]) == (409, "decision-exists")
+        told = [{"pointer": pointer, "detail": "this decision_id was used with another content"}]
+        assert refused.json()["errors"] == told
+    assert server.http.get("/v1/learners/home/diagnostics").json()["decisions"] == 1
+
+
 def test_a_bad_reward_of_a_batch_has_its_problem_in_its_place_and_the_others_are_learned_in_order(
     server: Server,
 ) -> None:

@@ -96,9 +96,10 @@ def test_a_batch_of_rewards_is_learned_in_order_and_a_bad_one_stops_no_other(dri
 
 def test_a_batch_of_decisions_is_all_or_nothing(driver: Driver, database: Database) -> None:
     driver.decide("taken", seed=1)
-    questions = [driver.ask("new", seed=2), driver.ask("taken", seed=3)]
-    with pytest.raises(Conflict):
+    questions = [driver.ask("new", seed=2), driver.ask("taken", seed=3)._replace(place="/decisions/1")]
+    with pytest.raises(Conflict) as refused:
         driver.host.submit(Decide("home", questions)).result(10)
+    assert refused.value.pointer == "/decisions/1/decision_id"
     assert len(_log(database)) == 1
 
 

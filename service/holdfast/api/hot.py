@@ -160,7 +160,8 @@ def _questions(encoder: Encoder, bodies: list[DecisionBody]) -> list[Question]:
         phis = encoder.encode_all([(body.context, body.actions) for body in bodies])
     except InvalidInput:
         return [_question(encoder, body, f"/decisions/{index}") for index, body in enumerate(bodies)]
-    return [_asked(body, phi) for body, phi in zip(bodies, phis, strict=True)]
+    asked = enumerate(zip(bodies, phis, strict=True))
+    return [_asked(body, phi, f"/decisions/{index}") for index, (body, phi) in asked]
 
 
 def _question(encoder: Encoder, body: DecisionBody, place: str = "") -> Question:
@@ -169,16 +170,16 @@ def _question(encoder: Encoder, body: DecisionBody, place: str = "") -> Question
         check_top(body.top, len(body.actions))
     except InvalidInput as problem:
         raise problem.within(place) from None
-    return _asked(body, phi)
+    return _asked(body, phi, place)
 
 
-def _asked(body: DecisionBody, phi: Array) -> Question:
+def _asked(body: DecisionBody, phi: Array, place: str) -> Question:
     ids = [action.id for action in body.actions]
     if body.decision_id is None:
         return Question(new_id(), ids, phi, body.top, NEVER_ASKED, False)
     content = hashlib.sha256(phi.tobytes())
     content.update(_encode([ids, body.top]))
-    return Question(body.decision_id, ids, phi, body.top, content.digest()[:16], True)
+    return Question(body.decision_id, ids, phi, body.top, content.digest()[:16], True, place)
 
 
 def _claims(bodies: list[RewardBody], caller: Actor) -> list[Claim]:

@@ -115,7 +115,8 @@ HOT_ROUTES = {
     "/v1/learners/{name}/decisions/batch": HotRoute(
         "decide_many",
         "Decide several times",
-        f"1 to {schemas.BATCH_MAX:,} decisions; all or nothing.",
+        f"1 to {schemas.BATCH_MAX:,} decisions; all or nothing. The `errors` of a 409 for a `decision_id` that was "
+        "used with another content say which.",
         schemas.DecisionsBody, 201, answers.DecisionsAnswer, {"decisions": [_ASKED]}, {"decisions": [_DECIDED]},
     ),
     "/v1/learners/{name}/rewards": HotRoute(

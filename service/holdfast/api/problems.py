@@ -43,6 +43,8 @@ def document(problem: HoldfastError) -> dict[str, Any]:
     if isinstance(problem, InvalidInput):
         every = problem.every if isinstance(problem, Refused) else [problem]
         body["errors"] = [{"pointer": one.pointer, "detail": one.rule} for one in every]
+    if isinstance(problem, Conflict) and problem.pointer is not None:
+        body["errors"] = [{"pointer": problem.pointer, "detail": str(problem)}]
     return body
 
 

@@ -25,6 +25,7 @@ class Question(NamedTuple):
     top: int
     request: bytes  # digest of the content
     given: bool  # whether the caller chose the id, so that it may be a repeat
+    place: str = ""  # a pointer to it in the request
 
 
 class Answered(NamedTuple):
@@ -101,7 +102,7 @@ def _plan(operation: Decide, live: LiveBandit, transaction: Transaction) -> _Pla
             if repeat is not None:
                 plan.repeats[question.decision_id] = repeat
             elif plan.new.setdefault(question.decision_id, question).request != question.request:
-                raise _other_content()
+                raise _other_content(question)
     except HoldfastError as problem:
         return problem
     return plan
@@ -118,13 +119,14 @@ def _repeat(live: LiveBandit, transaction: Transaction, question: Question) -> A
         return None
     record = unpack_decision(found.event.payload)
     if record.request != question.request:
-        raise _other_content()
+        raise _other_content(question)
     decision = replayed(record, live.blueprint.bandit, found.event.position)
     return Answered(question.decision_id, record.ids, decision, found.event.position)
 
 
-def _other_content() -> Conflict:
-    return Conflict("decision-exists", "this decision_id was used with another content")
+def _other_content(question: Question) -> Conflict:
+    pointer = f"{question.place}/decision_id"
+    return Conflict("decision-exists", "this decision_id was used with another content", pointer)
 
 
 def _decide_all(live: LiveBandit, transaction: Transaction, questions: Sequence[Question], now: int) -> list[Answered]:
