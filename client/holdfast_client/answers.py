@@ -87,8 +87,17 @@ def step_reward(episode_id: str) -> Callable[[httpx.Response], RewardResult]:
     return lambda response: _reward({"decision_id": episode_id, **json.loads(response.content)})
 
 
-def rewards(count: int) -> Callable[[httpx.Response], list[RewardResult]]:
-    return lambda response: [_reward(body) for body in _all(count, json.loads(response.content)["rewards"])]
+def rewards(decision_ids: Sequence[str]) -> Callable[[httpx.Response], list[RewardResult]]:
+    """In the order of these. What is no id the server does not repeat: such a reward is known by its place."""
+
+    def read_all(response: httpx.Response) -> list[RewardResult]:
+        told = _all(len(decision_ids), json.loads(response.content)["rewards"])
+        unnamed = [place for place, body in enumerate(told) if body["decision_id"] is None]
+        for place in unnamed:
+            told[place]["decision_id"] = decision_ids[place]
+        return [_reward(body) for body in told]
+
+    return read_all
 
 
 def decision_record(response: httpx.Response) -> DecisionRecord:

@@ -53,7 +53,8 @@ class Batch:
     key: str = field(default_factory=new_id)
 
     def call(self) -> "wire.Call[list[RewardResult]]":
-        return wire.reward_batch(self.learner, [reward.content for reward in self.rewards], self.key)
+        names = [reward.decision_id for reward in self.rewards]
+        return wire.reward_batch(self.learner, names, [reward.content for reward in self.rewards], self.key)
 
     def halves(self) -> tuple["Batch", "Batch"]:
         """Two batches, each with a key of its own: a refused one changed nothing."""
@@ -61,7 +62,7 @@ class Batch:
         return Batch(self.learner, self.rewards[:middle]), Batch(self.learner, self.rewards[middle:])
 
     def is_to_be_split(self, problem: HoldfastError) -> bool:
-        """One bad reward makes the server refuse the whole batch; the others must not suffer."""
+        """One reward can still spoil the whole: too large, nested too deep, or merely bad for a server of before."""
         return isinstance(problem, InvalidRequest | TooLarge) and len(self.rewards) > 1
 
     def refused(self, problem: HoldfastError) -> list[RewardResult]:

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from holdfast_client import Refused, ServerError, TooLarge, Unavailable, UnexpectedAnswer
-from holdfast_client.answers import check, decision, diagnostics, reward, understood
+from holdfast_client.answers import check, decision, diagnostics, reward, rewards, understood
 
 DECISION = {"decision_id": "d", "learner": "home", "action": {"id": "a", "index": 0}, "position": 1, "ranking": []}
 
@@ -39,6 +39,15 @@ def test_a_field_of_our_own_is_never_the_servers_to_fill() -> None:
     made = decision(httpx.Response(201, json=DECISION | {"fallback": True, "extra": 1}))
     assert not made.fallback
     assert made.extra == {"fallback": True, "extra": 1}
+
+
+def test_a_reward_that_the_server_does_not_name_is_known_by_its_place() -> None:
+    problem = {"type": "invalid-input", "title": "Invalid input", "status": 422, "detail": "/decision_id: is long"}
+    learned = {"decision_id": "d", "outcome": "learned", "weight": 1.0, "position": 2}
+    body = {"rewards": [{"decision_id": None, "problem": problem}, learned, {"decision_id": None, "problem": problem}]}
+    results = rewards(["x" * 300, "d", "\0"])(httpx.Response(200, json=body))
+    told = [("x" * 300, "refused"), ("d", "learned"), ("\0", "refused")]
+    assert [(result.decision_id, result.outcome) for result in results] == told
 
 
 def test_results_cannot_be_changed() -> None:

@@ -4,6 +4,7 @@ import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -224,6 +225,19 @@ def test_a_reward_for_a_fallback_is_ignored_even_if_the_server_made_that_decisio
     assert [result.outcome for result in results] == ["ignored", "learned", "ignored"]
     assert client.reward_many("home", [said[0]])[0].outcome == "ignored"
     assert client.decision("home", "d1").rewards == ()
+
+
+def test_a_bad_reward_of_a_batch_is_told_under_the_id_it_was_sent_with(client: Client) -> None:
+    made = client.decide_many("home", [{"actions": ACTIONS, "context": [0.1, 0.2]}] * 2)
+    fallback = {"decision_id": "fallback-1", "value": 1.0}
+    said: list[Any] = [{"decision_id": d.decision_id, "value": 1.0} for d in made]
+    bad: list[Any] = [{"decision_id": "x" * 300, "value": 1.0}, {"decision_id": made[1].decision_id, "value": "much"}]
+    claims = [fallback, bad[0], said[0], bad[1], said[1]]
+    results = client.reward_many("home", claims)
+    assert [result.decision_id for result in results] == [claim["decision_id"] for claim in claims]
+    assert [result.outcome for result in results] == ["ignored", "refused", "learned", "refused", "learned"]
+    pointers = [flaw.pointer for result in results if result.problem for flaw in result.problem.errors]
+    assert pointers == ["/decision_id", "/value"]
 
 
 def test_nobody_at_the_address_is_said_with_the_address(make: Make) -> None:

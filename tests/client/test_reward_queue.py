@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -105,6 +106,19 @@ def test_a_bad_reward_does_not_hold_up_the_others(client: Client) -> None:
     assert (queue.counts.delivered, queue.counts.refused) == (3, 3)
     statuses = {name: result.problem.status for name, result in results.items() if result.problem is not None}
     assert statuses == {"nobody's": 404, "x" * 300: 422, names[3]: 404}
+
+
+@pytest.mark.parametrize(("source", "status"), [("x" * 9_000_000, 413), ([[[[[[[]]]]]]], 422)])
+def test_a_reward_that_spoils_its_whole_batch_is_found_and_the_others_count(
+    client: Client, source: Any, status: int
+) -> None:
+    names = _decided(client, 4)
+    refused: list[RewardResult] = []
+    with client.rewards_in_background(on_result=lambda _, r: refused.append(r) if r.problem else None) as queue:
+        for name in names:
+            queue.add("home", name, 0.5, source=source if name == names[2] else None)
+    assert _rewarded(client) == [names[0], names[1], names[3]]
+    assert [(one.decision_id, one.problem and one.problem.status) for one in refused] == [(names[2], status)]
 
 
 def test_a_callback_that_fails_does_not_stop_the_queue(client: Client) -> None:
