@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
-from holdfast.hosting import recover, saving
+from holdfast.hosting import host, recover, saving
 from holdfast.hosting.live import LiveLearner
 from holdfast.store import snapshots
 from holdfast.store.database import Connection, Database
@@ -79,3 +79,23 @@ def test_a_learner_that_was_deleted_gets_no_snapshot(driver: Driver, database: D
     with database.write() as connection:
         snapshots.save(connection, 1, Snapshot(1, b"state", "{}"), 0)
     assert saved(database) == []
+
+
+def test_a_learner_that_nobody_asks_for_leaves_memory_and_comes_back_as_it_was(
+    driver: Driver, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def asks_another() -> bool:
+        driver.peek("other")
+        return driver.host.live_learners() < 2
+
+    driver.decide("one")
+    driver.reward("one", 0.5)
+    before = driver.peek()
+    driver.create("other")
+    assert not asks_another()
+    monkeypatch.setattr(host, "IDLE_S", 0.0)
+    assert comes_true(asks_another)
+    monkeypatch.undo()
+    assert comes_true(lambda: saved(database) == [2])
+    assert driver.peek() == before
+    assert driver.reward("one", 0.5).outcome == "duplicate"

@@ -102,6 +102,16 @@ def test_a_statement_that_answers_in_time_is_left_alone(postgresql: Database, mo
         assert _backend(connection) == before
 
 
+def test_a_connection_in_use_while_the_database_is_closed_is_closed_when_it_is_given_back(
+    postgresql: Database,
+) -> None:
+    with postgresql.write() as connection:
+        driver = driver_of(connection)
+        postgresql.close()
+        assert not driver.closed
+    assert driver.closed
+
+
 def test_while_the_database_is_away_nobody_waits_and_one_thread_looks_out() -> None:
     there, looked = threading.Event(), threading.Semaphore(0)
 

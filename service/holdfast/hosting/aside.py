@@ -43,11 +43,11 @@ class Aside:
         self._is_busy = True
         self._errands.put(None)
 
-    def offer(self, live: LiveLearner) -> None:
+    def offer(self, live: LiveLearner, is_leaving: bool = False) -> None:
         """Called by the writer after a commit, when the learner is as the log has it."""
         if self._is_busy or time.monotonic() < self._rests_until:
             return
-        errand = self._saving.errand(live) or errand_of(live)
+        errand = self._saving.errand(live, is_leaving) or errand_of(live)
         if errand is not None:
             self._is_busy = True
             self._errands.put((live.name, errand))

@@ -18,6 +18,7 @@ import asyncio
 import threading
 import time
 from bisect import insort
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from functools import partial
@@ -46,6 +47,7 @@ TURN_S = 0.01  # what takes longer is not done on the event loop's thread
 CAUGHT_UP_AT_ONCE = 500  # events, likewise
 LOOK_FIRST_S = 2.0  # at a learner that was just revived or changed, before it is believed to be as we know it
 SHARED_S = 600.0  # and at one that another process has written to
+IDLE_S = 600.0  # after so long without a request a learner leaves memory
 
 _id = attrgetter("id")
 
@@ -63,7 +65,7 @@ class Host:
         self._warn = self.meter.hearing(warn)
         self._clock = clock
         self._mailbox = Mailbox()
-        self._live: dict[str, LiveLearner] = {}
+        self._live: OrderedDict[str, LiveLearner] = OrderedDict()  # first those that were asked longest ago
         self._looked_at_until: dict[str, float] = {}
         self._saving = Saving(database, clock, self.meter, self._warn)
         self._aside = Aside(database, self._saving, self.submit, self._warn)
@@ -160,6 +162,17 @@ class Host:
         self.meter.committed(len(batch), time.perf_counter() - started)
         _publish(batch, answers)
         self._offer_aside(batch)
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Of the learner that was asked longest ago, if that is long enough; its snapshot is written first."""
+        oldest = next(iter(self._live.values()), None)
+        if oldest is None or time.monotonic() - oldest.asked_at < IDLE_S:
+            return
+        if oldest.position > oldest.snapshot_position:
+            self._aside.offer(oldest, is_leaving=True)
+        else:
+            del self._live[oldest.name], self._looked_at_until[oldest.name]
 
     def _offer_aside(self, batch: list[Job]) -> None:
         """Whatever takes long for these learners is done on another thread, once their callers have their answers."""
@@ -196,8 +209,11 @@ class Host:
 
     def _known(self, connection: Connection, name: str) -> LiveLearner | None:
         """The copy of this learner, made if there is none."""
-        live = self._live.get(name)
-        return live if live is not None else self._revived(connection, name)
+        live = self._live.get(name) or self._revived(connection, name)
+        if live is not None:
+            live.asked_at = time.monotonic()
+            self._live.move_to_end(name)
+        return live
 
     def _revived(self, connection: Connection, name: str) -> LiveLearner | None:
         """A new copy from the log; None if there is no such learner."""

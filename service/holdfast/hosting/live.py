@@ -5,6 +5,7 @@ episodes is in `sessions/live.py`.
 """
 
 import json
+import time
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable
@@ -98,6 +99,7 @@ class LiveLearner(ABC):
     duplicates: int = 0  # rewards sent again, which the log does not hold
     expiries: int = 0
     pace: Pace = field(default_factory=Pace)
+    asked_at: float = field(default_factory=time.monotonic)  # for the last time
 
     def redraw(self, spec: str) -> None:
         """What may change of a description has changed."""

@@ -29,9 +29,9 @@ class Saving:
     meter: Meter
     warn: Warn
 
-    def errand(self, live: LiveLearner) -> Errand | None:
-        """The writing of a snapshot that was taken now, if one is due."""
-        if live.position - live.snapshot_position < EVERY:
+    def errand(self, live: LiveLearner, is_leaving: bool) -> Errand | None:
+        """The writing of a snapshot that was taken now, if one is due; to who leaves memory, whatever is new."""
+        if live.position - live.snapshot_position < (1 if is_leaving else EVERY):
             return None
         learner_id, name, taken = live.id, live.name, self._take(live)
         return lambda database, ask: self._write(learner_id, name, taken)

@@ -32,6 +32,7 @@ class Database:
         self._writing = engine.execution_options(writes=True)
         self._presence = Presence(self._answers)
         self._held: list[Connection] = []  # at most one
+        self._is_closed = False
         self._turn = threading.Lock()  # of those who write to SQLite, which has one at a time
 
     @contextmanager
@@ -63,6 +64,8 @@ class Database:
         return self._answers()
 
     def close(self) -> None:
+        """What is still in use, on a thread that nobody waits for, is closed when it is given back."""
+        self._is_closed = True
         self._presence.close()
         for connection in self._held:
             connection.close()
@@ -105,7 +108,9 @@ class Database:
         except BaseException:
             self._drop(connection)
             raise
-        if self._held:
+        if self._is_closed:
+            connection.invalidate()
+        if self._held or self._is_closed:
             connection.close()
         else:
             self._held.append(connection)
