@@ -150,7 +150,13 @@ class RewardChange(Strict):
 class LearnerChange(Strict):
     """What may change without breaking the guarantee."""
 
-    paused: bool = UNSAID
+    paused: Annotated[
+        bool,
+        Field(
+            description="Decisions and rewards are refused with 409. Waits go on: a decision whose wait ends meanwhile "
+            "is settled with the default as soon as the learner goes on."
+        ),
+    ] = UNSAID
     mode: Literal["online", "shadow", "frozen"] = UNSAID
     reward: RewardChange = UNSAID
     episode_timeout_s: Annotated[float, Field(gt=0, le=TIMEOUT_S_MAX)] = UNSAID
