@@ -13,6 +13,7 @@ import holdfast_client
 from tests.acceptance.server import Server
 from tests.benchmarks import record
 from tests.benchmarks.peers import record as peers_record
+from tests.benchmarks.peers import tuning as peers_tuning
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -97,6 +98,11 @@ def test_the_readmes_comparison_is_the_recorded_one() -> None:
     shown = peers_record.SUMMARY.search(_text("README.md"))
     assert shown is not None
     assert shown[0].split("\n", 1)[1].rsplit("\n", 1)[0] == peers_record.summary_of(_text("PEERS.md"))
+
+
+def test_the_recorded_comparison_says_of_itself_what_the_command_says() -> None:
+    recorded = _text("PEERS.md")
+    assert peers_tuning.told(peers_tuning.Trial()) in recorded
 
 
 def test_no_tracked_file_names_a_machines_path_or_a_registrys_host() -> None:

@@ -16,7 +16,7 @@ REFIT_FIRST = 20
 
 
 class Holdfast:
-    """The learner of the service, fed as its host feeds it. Nothing about it is tuned."""
+    """The learner of the service, fed as its host feeds it, with the constants it has everywhere."""
 
     def __init__(self, shape: Shape, budget: float | str, horizon: int, seed: int) -> None:
         self.bandit = build_bandit(

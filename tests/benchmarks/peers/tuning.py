@@ -56,13 +56,20 @@ def tune(trial: Trial) -> Choices:
     return choices
 
 
+def told(trial: Trial) -> str:
+    """Who got its settings from where."""
+    return (
+        f"Every setting of every grid was run for {trial.rounds:,} clean rounds of each contest, {trial.seeds} seeds "
+        "that are not used again; the lowest mean regret was taken. So a peer explores as little as honest data allow, "
+        "and another point of its grid may lose less under attack. Holdfast is not tuned to a contest: its constants "
+        "are the same everywhere, chosen once on the regret table of `make bench`, which has attackers, and catalogues "
+        "and fresh contexts from the same seeds; `auto` is told the length, `insured` the budget."
+    )
+
+
 def report(trial: Trial, choices: Choices) -> Iterator[str]:
     """What was tried, and what won where."""
-    yield (
-        f"Every setting of every grid was run for {trial.rounds:,} clean rounds of each contest, {trial.seeds} seeds "
-        "that are not used again; the lowest mean regret was taken. Holdfast is not tuned: its constants are the same "
-        "everywhere.\n"
-    )
+    yield f"{told(trial)}\n"
     for name, entry in roster().entries.items():
         yield f"- {name}: {len(entry.grid)} settings: {'; '.join(_ranges(entry.grid))}"
     yield ""
