@@ -12,7 +12,9 @@ import holdfast
 import holdfast_client
 from tests.acceptance.server import Server
 from tests.benchmarks import record
+from tests.benchmarks.peers import __main__ as peers_command
 from tests.benchmarks.peers import record as peers_record
+from tests.benchmarks.peers import service as peers_service
 from tests.benchmarks.peers import speed as peers_speed
 from tests.benchmarks.peers import tuning as peers_tuning
 
@@ -104,6 +106,7 @@ def test_the_readmes_comparison_is_the_recorded_one() -> None:
 def test_the_recorded_comparison_says_of_itself_what_the_command_says() -> None:
     recorded = _text("PEERS.md")
     assert peers_tuning.told(peers_tuning.Trial()) in recorded
+    assert peers_service.told(peers_command.Plan().served) in recorded
     for library in peers_speed.TARGETS:
         assert re.search(re.escape(peers_speed.compared(library, 0.0)).replace(r"×0\.0", r"×[0-9.]+"), recorded)
 

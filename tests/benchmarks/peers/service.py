@@ -33,6 +33,16 @@ class Remembered:
         return (request_bytes("/reward", json.dumps(claim).encode()) for claim in claims)
 
 
+def told(setting: Setting) -> str:
+    """What the table is of."""
+    return (
+        f"One server process each, {setting.connections} connections, 20 context floats and 10 actions × 8 floats; "
+        f"{setting.blocks} interleaved blocks of {setting.requests:,} requests, medians. Holdfast answers when "
+        f"it is on the disk; {WABBIT} sits in the no-op's FastAPI shell and forgets everything when it stops. CPU is "
+        "that of the server process: what PostgreSQL's own processes use is not in it."
+    )
+
+
 def report(setting: Setting) -> Iterator[str]:
     with ExitStack() as stack, tempfile.TemporaryDirectory() as folder:
         noop = stack.enter_context(started("tests.benchmarks.noop"))
@@ -48,11 +58,7 @@ def report(setting: Setting) -> Iterator[str]:
             server = stack.enter_context(serving(fresh_url(kind, Path(folder))))
             assert server.post("/v1/learners", LEARNER).status_code == 201
             calls |= _durable_calls(setting, kind, Rewarder(server))
-        yield (
-            f"One server process each, {setting.connections} connections, 20 context floats and 10 actions × 8 floats; "
-            f"{setting.blocks} interleaved blocks of {setting.requests:,} requests, medians. Holdfast answers when "
-            f"it is on the disk; {WABBIT} sits in the no-op's FastAPI shell and forgets everything when it stops.\n"
-        )
+        yield f"{told(setting)}\n"
         yield from _table(setting, calls)
 
 
