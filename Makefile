@@ -61,8 +61,10 @@ bench-endurance: install
 bench-peers: .venv-peers/installed
 	$(PEERS)/python -m tests.benchmarks.peers
 
-# Few rounds of everything, in under three minutes: shows that it runs, not what it says.
+# The wrappers' tests with the libraries in them, then few rounds of everything, in under three minutes: shows that it
+# runs, not what it says.
 bench-peers-quick: .venv-peers/installed
+	$(PEERS)/pytest tests/benchmarks/peers/test_peers.py -k "not everything_runs"
 	$(PEERS)/python -m tests.benchmarks.peers --quick
 
 # The same as bench-peers, written into PEERS.md and the README.

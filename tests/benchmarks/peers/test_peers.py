@@ -12,7 +12,7 @@ from tests.benchmarks.peers import over_http, record, regret, sessions, speed, s
 from tests.benchmarks.peers.contests import CONTESTS, SPENT
 from tests.benchmarks.peers.ours import HOLDFAST, INSURED, TEXTBOOK, Huber, Oful
 from tests.benchmarks.peers.play import Job, Run, play
-from tests.benchmarks.peers.questions import Question, Shape
+from tests.benchmarks.peers.questions import Entry, Question, Setting, Shape
 from tests.benchmarks.peers.roster import MODULES, roster
 
 TINY = command.Plan(
@@ -23,6 +23,21 @@ TINY = command.Plan(
     bare_service.Setting(60, 1, 4),
     sessions.Setting(12, 6, 1, 1),
 )
+
+
+# The libraries' own words for LinUCB with a ridge of 1 and a width that counts once, and what they add to its square.
+LINUCB: dict[str, tuple[Setting, float]] = {
+    "MABWiser LinUCB": ({"alpha": 1.0, "ridge": 1.0}, 0.0),
+    "contextualbandits LinUCB": ({"alpha": 1.0, "ridge": 1.0}, 0.0),
+    "river LinUCBDisjoint": ({"prior": 1.0, "precision": 1.0}, 1.0),
+}
+CLEAR = 1e-3  # a lead that single precision sees
+
+
+def installed(learner: str) -> Entry:
+    if learner not in roster().entries:
+        pytest.skip(f"{learner} is not installed")
+    return roster().entries[learner]
 
 
 @pytest.fixture
@@ -69,6 +84,44 @@ def test_who_has_a_model_for_each_arm_is_given_what_the_rows_are_made_of() -> No
     for arm, row in enumerate(asked.rows.reshape(shape.arms, shape.arms, -1)):
         np.testing.assert_array_equal(row[arm], asked.context)
         assert not np.delete(row, arm, axis=0).any()
+
+
+@pytest.mark.parametrize("is_shared", [False, True], ids=["one model", "a model for each arm"])
+@pytest.mark.parametrize("learner", LINUCB)
+def test_a_library_behind_its_wrapper_chooses_what_the_textbook_does(learner: str, is_shared: bool) -> None:
+    setting, added = LINUCB[learner]
+    arms, d, rng = 4, 3, np.random.default_rng(5)
+    shape = Shape(arms * d, arms, d) if is_shared else Shape(d, arms)
+    peer, clear = installed(learner).make(shape, setting, 1), 0
+    information, total = np.eye(shape.dimension), np.zeros(shape.dimension)
+    for t in range(200):
+        context = rng.normal(size=d)
+        asked = Question(np.kron(np.eye(arms), context), context) if is_shared else Question(rng.normal(size=(arms, d)))
+        inverse = np.linalg.inv(information)
+        widths = np.sqrt(added + np.einsum("ki,ij,kj->k", asked.rows, inverse, asked.rows))
+        scores = asked.rows @ inverse @ total + widths
+        second, first = np.sort(scores)[-2:]
+        if t >= 2 * arms and first - second > CLEAR:
+            clear += 1
+            assert peer.choose(asked, t) == scores.argmax()
+        chosen, reward = t % arms, float(rng.random())
+        peer.learn(asked, chosen, reward)
+        information += np.outer(asked.rows[chosen], asked.rows[chosen])
+        total += reward * asked.rows[chosen]
+    assert clear > 100
+
+
+@pytest.mark.parametrize("is_shared", [False, True], ids=["rows", "a context for all"])
+def test_vowpal_wabbit_is_told_what_the_chosen_action_was_worth(is_shared: bool) -> None:
+    rows, best = np.eye(4), 2
+    asked = Question(rows, np.ones(1)) if is_shared else Question(rows)
+    shape = Shape(4, 4, 1) if is_shared else Shape(4, 4)
+    peer = installed("Vowpal Wabbit").make(shape, {"exploration": "epsilon", "size": 0.05, "rate": 0.5}, 1)
+    choices = []
+    for t in range(300):
+        choices.append(peer.choose(asked, t))
+        peer.learn(asked, choices[-1], 1.0 if choices[-1] == best else 0.0)
+    assert choices[-100:].count(best) > 80
 
 
 def test_oful_is_ridge_regression() -> None:
