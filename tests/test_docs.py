@@ -107,6 +107,7 @@ def test_the_recorded_comparison_says_of_itself_what_the_command_says() -> None:
     recorded = _text("PEERS.md")
     assert peers_tuning.told(peers_tuning.Trial()) in recorded
     assert peers_service.told(peers_command.Plan().served) in recorded
+    assert peers_speed.told(peers_command.Plan().timed) in recorded
     for library in peers_speed.TARGETS:
         assert re.search(re.escape(peers_speed.compared(library, 0.0)).replace(r"×0\.0", r"×[0-9.]+"), recorded)
 
