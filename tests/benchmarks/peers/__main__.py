@@ -31,7 +31,7 @@ QUICK = Plan(
     regret.Setting(100, 2, 2.0, tuning.Trial(60, 1)),
     spending.Setting(50, 2, 2.0, (0.0, 1.0), (0.0, 2.0)),
     over_http.Setting(40, 1, 2.0),
-    speed.Setting(((8, 4),), 50, 10, 3, 0.002),
+    speed.Setting(((8, 4),), 50, 3, 0.002),
     bare_service.Setting(200, 1, 8),
     sessions.Setting(24, 8, 1, 1),
 )

@@ -36,4 +36,4 @@ def _linucb(shape: Shape, setting: Setting, seed: int) -> Learner:
     return River(shape, setting["prior"], setting["precision"], seed)
 
 
-ENTRIES = {"river LinUCBDisjoint": Entry(_linucb, grid(prior=(1.0, 10.0), precision=(1.0, 10.0, 100.0)))}
+ENTRIES = {"river LinUCBDisjoint": Entry(_linucb, grid(prior=(0.1, 1.0, 10.0), precision=(1.0, 10.0, 100.0)))}

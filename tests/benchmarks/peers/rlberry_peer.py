@@ -86,6 +86,8 @@ def ucbvi(world: World, setting: Setting, episodes: int) -> None:
         world, gamma=1.0, horizon=world.problem.length, bonus_scale_factor=setting["bonus"],
         stage_dependent=setting["stages"], copy_env=False, seeder=world.seed,
     )  # fmt: skip
+    agent.v_max = np.minimum(agent.v_max, 1.0)  # as everyone else is told: a whole episode earns at most 1
+    agent.reset()
     agent.fit(episodes)
 
 
@@ -94,12 +96,13 @@ def lsvi_ucb(world: World, setting: Setting, episodes: int) -> None:
         world, horizon=world.problem.length, feature_map_fn=lambda env: Features(world.problem), gamma=1.0,
         bonus_scale_factor=setting["bonus"], reg_factor=setting["ridge"], copy_env=False, seeder=world.seed,
     )  # fmt: skip
+    agent.v_max = min(agent.v_max, 1.0)
     agent.fit(episodes)
 
 
 AGENTS: dict[str, tuple[Callable[[World, Setting, int], None], tuple[Setting, ...]]] = {
     "rlberry UCBVI": (ucbvi, grid(bonus=(0.01, 0.1, 1.0), stages=(True, False))),
-    "rlberry LSVI-UCB": (lsvi_ucb, grid(bonus=(0.01, 0.1, 1.0), ridge=(0.1,))),
+    "rlberry LSVI-UCB": (lsvi_ucb, grid(bonus=(0.01, 0.1, 1.0), ridge=(0.1, 1.0))),
 }
 
 

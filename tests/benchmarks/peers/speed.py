@@ -16,6 +16,7 @@ from tests.benchmarks.peers.roster import roster
 from tests.benchmarks.tables import table, verdict
 
 OURS = "Holdfast insured"
+BLOCKS = f"{OURS}, a block for each arm"
 BUDGET, HORIZON = 10.0, 100_000
 ROUNDS = 200  # different questions, asked over and over
 # What the fastest learner of each library may take at most, as a multiple of Holdfast's time.
@@ -26,8 +27,7 @@ class Setting(NamedTuple):
     """The first of the sizes (d, K) is the one with targets."""
 
     sizes: tuple[tuple[int, int], ...] = ((32, 10), (8, 10), (128, 10), (32, 100))
-    warm_up: int = 2_000
-    warm_up_peers: int = 100
+    warm_up: int = 2_000  # rounds
     blocks: int = 101  # many and short, so that a noisy neighbour hits everyone alike
     block_s: float = 0.004
 
@@ -93,14 +93,14 @@ def measure(d: int, arms: int, setting: Setting, everything: bool) -> dict[str, 
     works = {OURS: stepper(ours, rows_of(d, arms), setting.warm_up)}
     if everything:
         blocks = Holdfast(Shape(d * arms, arms), BUDGET, HORIZON, 0)
-        works[f"{OURS}, a block for each arm"] = stepper(blocks, disjoint_of(d, arms), setting.warm_up_peers)
+        works[BLOCKS] = stepper(blocks, disjoint_of(d, arms), setting.warm_up)
     for name, entry in roster().entries.items():
         if name not in ("OFUL", "Huber LinUCB"):
             native = entry.make(Shape(d * arms, arms, d), entry.grid[0], 1)
-            works[name] = stepper(native, contexts_of(d, arms), setting.warm_up_peers)
+            works[name] = stepper(native, contexts_of(d, arms), setting.warm_up)
         if everything:
             on_rows = entry.make(Shape(d, arms), entry.grid[0], 1)
-            works[f"{name}, one model"] = stepper(on_rows, rows_of(d, arms), setting.warm_up_peers)
+            works[f"{name}, one model"] = stepper(on_rows, rows_of(d, arms), setting.warm_up)
     return in_turn(works, setting.blocks, setting.block_s)
 
 
@@ -112,9 +112,21 @@ def told(setting: Setting) -> str:
         "interleaved blocks in one process. Holdfast has one regression on rows of d numbers. The libraries are used "
         "as they are made to be: d numbers shared by all arms and a regression for each arm. `One model` is their "
         "regression on Holdfast's rows; `a block for each arm` is Holdfast on their problem. Before it is timed, "
-        f"Holdfast on rows has learned {setting.warm_up:,} rounds, everyone else {setting.warm_up_peers}: its first "
-        "rounds, in which several candidates tie at the cap, take longer."
+        f"everyone has learned {setting.warm_up:,} rounds: Holdfast's first ones, in which several candidates tie at "
+        "the cap, take longer."
     )
+
+
+def _alike(times: dict[str, float]) -> Iterator[str]:
+    """Each library's fastest learner beside Holdfast on the same problem."""
+    for library in TARGETS:
+        named = {name: us for name, us in times.items() if name.startswith(library)}
+        rows = [us for name, us in named.items() if name.endswith("one model")]
+        arms = [us for name, us in named.items() if not name.endswith("one model")]
+        if named:
+            on_rows, on_arms = min(rows) / times[OURS], min(arms) / times[BLOCKS]
+            found = f"×{on_rows:.1f} on Holdfast's rows, ×{on_arms:.1f} on its own problem"
+            yield f"in-process, the same problem for both: {library} takes {found}"
 
 
 def compared(library: str, ratio: float) -> str:
@@ -140,6 +152,8 @@ def _report(setting: Setting) -> Iterator[str]:
         if own:
             ratio = min(own.values()) / times[OURS]
             yield f"{compared(library, ratio)} {verdict(f'≥ {least:g}', ratio >= least)}"
+    yield ""
+    yield from _alike(times)
     yield "\nScaling, µs for a decision and its reward, everyone in its own way:\n"
     scaled = {size: measure(*size, setting, everything=False) for size in setting.sizes}
     header = ["learner", *(f"d {d}, K {arms}" for d, arms in scaled)]

@@ -19,7 +19,7 @@ TINY = command.Plan(
     regret.Setting(40, 2, 2.0, tuning.Trial(40, 1)),
     spending.Setting(30, 2, 2.0, (0.0, 1.0), (0.0, 2.0)),
     over_http.Setting(20, 1, 2.0),
-    speed.Setting(((4, 3),), 20, 10, 3, 0.001),
+    speed.Setting(((4, 3),), 20, 3, 0.001),
     bare_service.Setting(60, 1, 4),
     sessions.Setting(12, 6, 1, 1),
 )

@@ -15,7 +15,7 @@ SIZES = {"squarecb": (10, 100, 1000), "cover": (0.1, 1.0), "bag": (4, 10), "epsi
 
 
 class Wabbit:
-    """Costs are 1 − reward, so that an action nobody has tried looks good. What is learned is what was asked last."""
+    """Costs are 1 − reward, so that an action nobody has tried looks good. A question is parsed once."""
 
     def __init__(self, shape: Shape, options: str, seed: int) -> None:
         interactions = "" if shape.context is None else "-q sa"
@@ -23,10 +23,11 @@ class Wabbit:
             f"--cb_explore_adf {options} {interactions} --random_seed {seed} --quiet"
         )
         self.rng = np.random.default_rng((seed, 40))
-        self.probability, self.asked = 1.0, [""]
+        self.probability, self.asked = 1.0, self.workspace.parse(["|a 0"])
 
     def choose(self, asked: Question, t: int) -> int:
-        self.asked = lines(asked)
+        self.workspace.finish_example(self.asked)
+        self.asked = self.workspace.parse(lines(asked))
         chances = self.workspace.predict(self.asked)
         total = float(sum(chances))
         place = int(np.searchsorted(np.cumsum(chances), self.rng.random() * total, side="right"))
@@ -36,7 +37,7 @@ class Wabbit:
 
     def learn(self, asked: Question, chosen: int, reward: float) -> None:
         at = chosen if asked.context is None else chosen + 1
-        self.asked[at] = f"0:{1.0 - reward:.6g}:{self.probability:.6g} {self.asked[at]}"
+        self.asked[at].set_label_string(f"0:{1.0 - reward:.6g}:{self.probability:.6g}")
         self.workspace.learn(self.asked)
 
 
@@ -67,7 +68,7 @@ ENTRIES = {
         tuple(
             point
             for exploration, sizes in SIZES.items()
-            for point in grid(exploration=(exploration,), size=sizes, rate=(0.5, 2.0))
+            for point in grid(exploration=(exploration,), size=sizes, rate=(0.5, 2.0, 10.0))
         ),
     )
 }
