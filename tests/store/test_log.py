@@ -64,6 +64,17 @@ def test_paused_learners_do_not_keep_others_from_being_settled(database: Databas
         assert overdue(connection, 9, limit=1) == []
 
 
+def test_who_has_waited_longest_is_settled_first_if_there_are_too_many(database: Database) -> None:
+    for number in (1, 2, 3):
+        _add_learner(database, number)
+    waits = [
+        {"learner_id": number, "position": 1, "deadline": deadline} for number, deadline in ((1, 9), (2, 7), (3, 8))
+    ]
+    with database.write() as connection:
+        connection.execute(insert(waiting), waits)
+        assert overdue(connection, 10, limit=2) == ["learner 2", "learner 3"]
+
+
 def test_a_transaction_hears_what_was_said_before_and_what_it_has_buffered(database: Database) -> None:
     _add_learner(database, 1)
     with database.write() as connection:

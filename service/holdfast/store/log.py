@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, exists, func, select
+from sqlalchemy import Connection, Row, func, select
 
 from holdfast.store import idempotency
 from holdfast.store.bulk import Bulk, Changes, Locked
@@ -207,9 +207,10 @@ def due(connection: Connection, learner_id: int, now: int, limit: int = CHUNK) -
 
 
 def overdue(connection: Connection, now: int, limit: int) -> list[str]:
-    """The learners with a decision whose wait has ended; a paused one settles nothing."""
-    late = exists().where(waiting.c.learner_id == learners.c.id, waiting.c.deadline <= now)
-    return list(connection.execute(select(learners.c.name).where(late, ~learners.c.paused).limit(limit)).scalars())
+    """The learners with a decision whose wait has ended, the longest ago first; a paused one settles nothing."""
+    oldest = select(func.min(waiting.c.deadline)).where(waiting.c.learner_id == learners.c.id).scalar_subquery()
+    query = select(learners.c.name).where(oldest <= now, ~learners.c.paused).order_by(oldest).limit(limit)
+    return list(connection.execute(query).scalars())
 
 
 def event_named(connection: Connection, learner_id: int, event_id: str) -> Event | None:
