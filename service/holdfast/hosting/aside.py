@@ -1,7 +1,7 @@
 """Work that would keep requests waiting, on a thread of its own: one errand at a time, in no hurry.
 
-What an errand finds out goes through the writer like any other operation, so the log says when it took effect. If
-nobody wants it any more, or the process ends, it was in vain and will be due again.
+A snapshot is only written. What another errand finds out goes through the writer like any operation, so the log says
+when it took effect. If nobody wants it any more, or the process ends, it was in vain and will be due again.
 """
 
 import threading
