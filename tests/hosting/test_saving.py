@@ -1,5 +1,8 @@
 """Snapshots: written beside the traffic, and nobody waits for one or is refused because of one."""
 
+import threading
+from typing import Any
+
 import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
@@ -9,7 +12,7 @@ from holdfast.hosting.live import LiveLearner
 from holdfast.store import snapshots
 from holdfast.store.database import Connection, Database
 from holdfast.store.snapshots import Snapshot
-from tests.hosting.harness import Clock, Driver, comes_true, driving
+from tests.hosting.harness import WITHIN_S, Clock, Driver, comes_true, driving
 
 
 @pytest.fixture(autouse=True)
@@ -99,3 +102,41 @@ def test_a_learner_that_nobody_asks_for_leaves_memory_and_comes_back_as_it_was(
     assert comes_true(lambda: saved(database) == [2])
     assert driver.peek() == before
     assert driver.reward("one", 0.5).outcome == "duplicate"
+
+
+def test_a_snapshot_that_is_being_written_when_the_process_stops_is_there_when_it_has(
+    driver: Driver, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save, is_written = snapshots.save, threading.Event()
+    is_begun = threading.Event()
+
+    def slow(*arguments: Any) -> None:
+        is_begun.set()
+        is_written.wait(WITHIN_S)
+        save(*arguments)
+
+    monkeypatch.setattr(snapshots, "save", slow)
+    for i in range(saving.EVERY):
+        driver.decide(f"d{i}")
+    assert is_begun.wait(WITHIN_S)
+    threading.Timer(0.3, is_written.set).start()
+    driver.stop()
+    assert saved(database) == [saving.EVERY]
+
+
+def test_who_has_most_to_save_is_saved_first(
+    driver: Driver, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save, order = snapshots.save, []
+
+    def watched(connection: Connection, learner_id: int, *others: Any) -> None:
+        order.append(learner_id)
+        save(connection, learner_id, *others)
+
+    monkeypatch.setattr(snapshots, "save", watched)
+    driver.create("busy")
+    driver.decide("one")
+    for i in range(2):
+        driver.decide(f"d{i}", learner="busy")
+    driver.stop()
+    assert order == [2, 1]

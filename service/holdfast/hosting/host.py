@@ -268,8 +268,7 @@ class Host:
 
     def _save_all(self) -> None:
         """What cannot be saved in time is in the log."""
-        for live in self._live.values():
-            self._saving.save(live)
+        self._saving.save_all(self._live.values())
 
 
 def _asked_then_due(batch: list[Job]) -> Iterator[list[Job]]:
