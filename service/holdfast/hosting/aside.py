@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import Any
 
-from holdfast.errors import Unavailable
+from holdfast.errors import Conflict, NotFound, Unavailable
 from holdfast.hosting.kinds import errand_of
 from holdfast.hosting.live import Errand, LiveLearner
 from holdfast.hosting.recover import Warn
@@ -60,6 +60,8 @@ class Aside:
     def _do(self, learner: str, errand: Errand) -> None:
         try:
             errand(self._database, lambda operation: self._submit(operation).result(ANSWER_WITHIN_S))
+        except (NotFound, Conflict):
+            pass  # the learner is gone, or one of another kind has its name: it was in vain
         except Exception as problem:
             self._rests_until = time.monotonic() + REST_AFTER_FAILURE_S
             if not isinstance(problem, Unavailable):  # the database is away, and others say so

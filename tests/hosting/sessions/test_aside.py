@@ -1,6 +1,7 @@
 """Plans and longer horizons are made aside, take effect at a position of the log, and replay to the same bytes."""
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 
 import pytest
 from sqlalchemy import text
@@ -14,6 +15,7 @@ from holdfast.hosting.recover import revive
 from holdfast.hosting.sessions import aside, folding
 from holdfast.hosting.sessions.aside import Adopt, Extend
 from holdfast.hosting.sessions.close import Finish
+from holdfast.hosting.sessions.live import LiveSessions
 from holdfast.hosting.sessions.records import HorizonRecord, unpack
 from holdfast.hosting.sessions.reward import RewardStep
 from holdfast.learners import codec
@@ -23,6 +25,7 @@ from holdfast.store.audit import Actor
 from holdfast.store.database import Database
 from holdfast.store.log import Transaction
 from tests.hosting.harness import Clock
+from tests.hosting.harness import spec as bandit_spec
 from tests.hosting.sessions.harness import SessionDriver, playing, spec, wait_until
 
 PLAYED = 40
@@ -271,6 +274,44 @@ def test_an_errand_that_fails_is_warned_of_and_the_learner_goes_on(
     wait_until(lambda: any("errand failed" in warning for warning in driver.warnings))
     driver.play(2)
     assert driver.peek()[2].learned == 6
+
+
+@pytest.mark.parametrize("successor", [None, "bandit"])
+def test_a_plan_for_a_learner_that_was_deleted_meanwhile_is_nobodys_problem(
+    driver: SessionDriver, database: Database, monkeypatch: pytest.MonkeyPatch, successor: str | None
+) -> None:
+    is_played, is_done = threading.Event(), threading.Event()
+
+    def of_one_that_is_deleted(live: LiveSessions) -> Errand | None:
+        errand = _errand(live)
+
+        def plan(database: Database, ask: Callable[[object], object]) -> None:
+            is_played.wait(10)
+            with database.write() as connection:
+                learners.remove(connection, live.id)
+                if successor is not None:
+                    learners.create(connection, "home", canonical(bandit_spec()), 0)
+            assert errand is not None
+            try:
+                errand(database, ask)
+            finally:
+                is_done.set()
+
+        return errand and plan
+
+    monkeypatch.setattr(aside, "errand", of_one_that_is_deleted)
+    driver.create()
+    driver.play(1)
+    is_played.set()
+    assert is_done.wait(10)
+    monkeypatch.undo()
+    if successor is not None:
+        driver.recreate()
+    else:
+        driver.create()
+    driver.play(2)
+    wait_until(lambda: driver.host.submit(Look("home")).result(10).numbers["plans"]["adopted"] > 0)
+    assert driver.warnings == []
 
 
 def test_a_state_can_be_brought_and_extended(driver: SessionDriver, database: Database) -> None:
