@@ -104,6 +104,17 @@ def test_a_learner_that_nobody_asks_for_leaves_memory_and_comes_back_as_it_was(
     assert driver.reward("one", 0.5).outcome == "duplicate"
 
 
+def test_learners_that_have_nothing_to_save_leave_memory_together(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("one", "two", "three"):
+        driver.create(name)
+        driver.peek(name)
+    monkeypatch.setattr(host, "IDLE_S", 0.0)
+    driver.peek()
+    assert comes_true(lambda: driver.host.live_learners() == 0)
+
+
 def test_a_snapshot_that_is_being_written_when_the_process_stops_is_there_when_it_has(
     driver: Driver, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -165,13 +165,12 @@ class Host:
         self._let_go()
 
     def _let_go(self) -> None:
-        """Of the learner that was asked longest ago, if that is long enough; its snapshot is written first."""
-        oldest = next(iter(self._live.values()), None)
-        if oldest is None or time.monotonic() - oldest.asked_at < IDLE_S:
-            return
-        if oldest.position > oldest.snapshot_position:
-            self._aside.offer(oldest, is_leaving=True)
-        else:
+        """Of the learners that were asked longest ago, if that is long enough and their snapshots are taken."""
+        while self._live and time.monotonic() - (oldest := next(iter(self._live.values()))).asked_at >= IDLE_S:
+            if oldest.position > oldest.snapshot_position:
+                self._aside.offer(oldest, is_leaving=True)
+            if oldest.position > oldest.snapshot_position:
+                return  # the other thread has something to do
             del self._live[oldest.name], self._looked_at_until[oldest.name]
 
     def _offer_aside(self, batch: list[Job]) -> None:
