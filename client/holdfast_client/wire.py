@@ -110,14 +110,17 @@ def reward(learner: str, claim: Claim, key: str | None = None) -> Call[RewardRes
 
 
 def reward_many(learner: str, claims: Sequence[Claim], key: str | None = None) -> Call[list[RewardResult]]:
-    return reward_batch(learner, [claim["decision_id"] for claim in claims], [encode(claim) for claim in claims], key)
+    return _rewards(learner, [claim["decision_id"] for claim in claims], encode({"rewards": list(claims)}), key)
 
 
 def reward_batch(
     learner: str, decision_ids: Sequence[str], encoded: Sequence[bytes], key: str | None = None
 ) -> Call[list[RewardResult]]:
     """Rewards that were written one by one, as a queue has them."""
-    content = b'{"rewards":[' + b",".join(encoded) + b"]}"
+    return _rewards(learner, decision_ids, b'{"rewards":[' + b",".join(encoded) + b"]}", key)
+
+
+def _rewards(learner: str, decision_ids: Sequence[str], content: bytes, key: str | None) -> Call[list[RewardResult]]:
     return _keyed(f"{_learner(learner)}/rewards/batch", answers.rewards(decision_ids), content, key)
 
 

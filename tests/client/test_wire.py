@@ -105,3 +105,8 @@ def test_what_is_no_json_is_refused_with_its_type() -> None:
 def test_one_text_is_not_a_list_of_actions() -> None:
     with pytest.raises(TypeError, match="list of ids"):
         listed("abc")
+
+
+def test_a_reward_of_many_that_cannot_be_written_is_told_by_its_place() -> None:
+    with pytest.raises(Unsendable, match="JSON: /rewards/1/value is nan, and"):
+        wire.reward_many("home", [CLAIM, {"decision_id": "e", "value": float("nan")}])
