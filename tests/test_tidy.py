@@ -33,7 +33,7 @@ PURE_STANDARD_LIBRARY = {
 GROUND = {"numpy", "holdfast.arrays", "holdfast.checks", "holdfast.errors"}
 PURE = {
     "holdfast/functions": GROUND | {"scipy", "holdfast.functions"},
-    "holdfast/features": GROUND | {"scipy", "holdfast.features"},
+    "holdfast/features": GROUND | {"scipy", "simdjson", "holdfast.features"},
     "holdfast/learners": GROUND | {"scipy", "safetensors", "holdfast.functions", "holdfast.learners"},
 }
 SHELL = {

@@ -15,7 +15,7 @@ from sqlalchemy import delete, func, select
 
 from holdfast.app import TURN_S
 from holdfast.hosting.blueprint import canonical
-from holdfast.hosting.decide import Decide, Question
+from holdfast.hosting.decide import NEVER_ASKED, Decide, Questions
 from holdfast.hosting.host import Host
 from holdfast.hosting.learn import Claim, Reward
 from holdfast.hosting.live import LiveLearner
@@ -65,7 +65,7 @@ class Caller:
 
     def go_on_until(self, decisions: int) -> None:
         while self.made < decisions:
-            self._asked.append(self._host.submit(Decide(NAME, [self._question(i) for i in range(BATCH)])))
+            self._asked.append(self._host.submit(Decide(NAME, self._questions())))
             self.made += BATCH
             self._follow(IN_FLIGHT)
         self._follow(0)
@@ -77,11 +77,12 @@ class Caller:
         while len(self._told) > in_flight:
             self._told.popleft().result()
 
-    def _question(self, place: int) -> Question:
-        phi = self._rng.normal(size=(ACTIONS, DIMENSION))
+    def _questions(self) -> Questions:
+        phi = self._rng.normal(size=(BATCH * ACTIONS, DIMENSION))
         phi /= np.linalg.norm(phi, axis=1, keepdims=True)
-        ids = [f"item-{i}" for i in range(ACTIONS)]
-        return Question(f"{self.made + place:032d}", ids, phi, 1, b"0" * 16, given=False)
+        names = [f"{self.made + place:032d}" for place in range(BATCH)]
+        ids = [[f"item-{i}" for i in range(ACTIONS)] for _ in names]
+        return Questions(names, ids, phi, [1] * BATCH, [NEVER_ASKED] * BATCH)
 
     def _claims(self, made: list[Any]) -> list[Claim]:
         rewarded = made[::2]

@@ -10,7 +10,7 @@ import numpy as np
 
 from holdfast.features import Candidate
 from holdfast.hosting.blueprint import canonical, draw
-from holdfast.hosting.decide import Answered, Decide, Question
+from holdfast.hosting.decide import NEVER_ASKED, Answered, Decide, Questions
 from holdfast.hosting.host import Host
 from holdfast.hosting.learn import Claim, Reward, Verdict
 from holdfast.hosting.live import LiveLearner
@@ -109,15 +109,15 @@ class Driver:
             assert row is not None
             learners.change(connection, row.id, **values)
 
-    def ask(self, decision_id: str, seed: int = 0, top: int = 1, learner: str = "home", given: bool = True) -> Question:
+    def ask(self, decision_id: str, seed: int = 0, top: int = 1, given: bool = True) -> Questions:
         rows = np.random.default_rng(seed).uniform(0.1, 0.5, size=(4, 3))
         encoder = draw(spec()).encoder
         phi = encoder.encode(None, [Candidate(f"a{i}", row.tolist()) for i, row in enumerate(rows)])
-        digest = hashlib.sha256(phi.tobytes()).digest()
-        return Question(decision_id, [f"a{i}" for i in range(4)], phi, top, digest, given)
+        digest = hashlib.sha256(phi.tobytes()).digest() if given else NEVER_ASKED
+        return Questions([decision_id], [[f"a{i}" for i in range(4)]], phi, [top], [digest])
 
     def decide(self, decision_id: str, seed: int = 0, top: int = 1, learner: str = "home") -> Answered:
-        answer: list[Answered] = self.host.submit(Decide(learner, [self.ask(decision_id, seed, top)])).result(10)
+        answer: list[Answered] = self.host.submit(Decide(learner, self.ask(decision_id, seed, top))).result(10)
         return answer[0]
 
     def reward(self, decision_id: str, value: float, action: str | None = None, learner: str = "home") -> Verdict:

@@ -7,7 +7,7 @@ from sqlalchemy import text, update
 
 from holdfast.errors import Conflict, InvalidInput, NotFound
 from holdfast.hosting import host
-from holdfast.hosting.decide import Decide
+from holdfast.hosting.decide import Decide, joined
 from holdfast.hosting.learn import Claim, Reward, Verdict
 from holdfast.hosting.mailbox import Job
 from holdfast.hosting.tell import tell
@@ -39,8 +39,7 @@ def test_the_same_decision_again_gets_the_first_answer(driver: Driver, database:
     driver.reward("one", 1.0)
     again = driver.decide("one", top=2)
     assert again.position == first.position
-    assert again.decision.order.tolist() == first.decision.order.tolist()
-    assert again.decision.score.tolist() == first.decision.score.tolist()
+    assert again.ranking == first.ranking
     assert len(_log(database)) == 2
 
 
@@ -77,11 +76,11 @@ def test_a_reward_out_of_range_is_refused_and_changes_nothing(driver: Driver) ->
 
 def test_each_shown_action_can_be_rewarded_once(driver: Driver) -> None:
     answer = driver.decide("one", top=3)
-    shown = [answer.ids[i] for i in answer.decision.order[:3]]
+    shown = [answer.ids[i] for i in answer.ranking.order[:3]]
     for action in shown:
         assert driver.reward("one", 0.5, action).outcome == "learned"
     assert driver.reward("one", 0.5, shown[2]).outcome == "duplicate"
-    hidden = answer.ids[answer.decision.order[3]]
+    hidden = answer.ids[answer.ranking.order[3]]
     with pytest.raises(InvalidInput):
         driver.reward("one", 0.5, hidden)
 
@@ -96,7 +95,7 @@ def test_a_batch_of_rewards_is_learned_in_order_and_a_bad_one_stops_no_other(dri
 
 def test_a_batch_of_decisions_is_all_or_nothing(driver: Driver, database: Database) -> None:
     driver.decide("taken", seed=1)
-    questions = [driver.ask("new", seed=2), driver.ask("taken", seed=3)._replace(place="/decisions/1")]
+    questions = joined([driver.ask("new", seed=2), driver.ask("taken", seed=3)])
     with pytest.raises(Conflict) as refused:
         driver.host.submit(Decide("home", questions)).result(10)
     assert refused.value.pointer == "/decisions/1/decision_id"
@@ -104,7 +103,7 @@ def test_a_batch_of_decisions_is_all_or_nothing(driver: Driver, database: Databa
 
 
 def test_many_at_once_all_find_their_place(driver: Driver, database: Database) -> None:
-    decisions = [driver.host.submit(Decide("home", [driver.ask(f"d{i}", seed=i)])) for i in range(300)]
+    decisions = [driver.host.submit(Decide("home", driver.ask(f"d{i}", seed=i))) for i in range(300)]
     wait(decisions, 30)
     rewards = [driver.host.submit(Reward("home", [Claim(f"d{i}", 0.5, None, None)])) for i in range(300)]
     wait(rewards, 30)
@@ -177,7 +176,7 @@ def test_several_rewards_become_one_when_the_wait_ends(
 
 
 def test_a_waiter_that_gave_up_does_not_stop_the_writer(driver: Driver) -> None:
-    abandoned = [driver.host.submit(Decide("home", [driver.ask(f"a{i}")])) for i in range(50)]
+    abandoned = [driver.host.submit(Decide("home", driver.ask(f"a{i}"))) for i in range(50)]
     for future in abandoned:
         future.cancel()
     assert driver.decide("next", seed=1).position >= 1
@@ -210,7 +209,7 @@ def test_hosts_that_believe_too_much_of_a_shared_learner_do_it_again_and_agree(
             (two if i % 2 else one).reward(f"d{i}", 0.5)
             assert (one if i % 2 else two).reward(f"d{i}", 0.5).outcome == "duplicate"
         one.change(mode="frozen")
-        (last,) = one.host.submit(Decide("home", [one.ask("last")])).result(10)
+        (last,) = one.host.submit(Decide("home", one.ask("last"))).result(10)
         assert two.reward("last", 0.5).outcome == "ignored"
         assert one.peek() == two.peek()
         assert one.peek()[0] == last.position + 1 == 42
@@ -258,7 +257,7 @@ def test_learners_are_locked_in_the_order_of_their_ids_even_if_one_turns_out_to_
         driver.decide("known", learner=name)
     driver.recreate("home")
     monkeypatch.setattr(Transaction, "lock", watched)
-    jobs = [Job(Decide(name, [driver.ask("one")]), Future()) for name in names]
+    jobs = [Job(Decide(name, driver.ask("one")), Future()) for name in names]
     driver.host.submit_all(jobs)
     assert [job.answer.result(WITHIN_S)[0].position for job in jobs] == [1, 2, 2]  # type: ignore[call-arg]
     assert locked == [1, 2, 3, 4]
@@ -309,7 +308,7 @@ def test_what_was_learned_is_not_learned_again_when_the_wait_ends(driver: Driver
 
 def _second_shown(driver: Driver) -> str:
     answered = driver.decide("one", top=2)
-    return next(answered.ids[i] for i in answered.decision.order if i != answered.decision.chosen)
+    return next(answered.ids[i] for i in answered.ranking.order if i != answered.ranking.chosen)
 
 
 def test_a_frozen_learner_learns_neither_a_reward_nor_silence_and_a_paused_one_refuses(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from holdfast.errors import Unavailable
-from holdfast.hosting.decide import Decide, Question
+from holdfast.hosting.decide import Decide, Questions
 from holdfast.hosting.mailbox import TAKEN_MAX, WAITING_MAX, Job, Mailbox
 from holdfast.hosting.settle import Settle
 
@@ -18,7 +18,7 @@ def jobs(count: int = 1) -> list[Job]:
 
 
 def of_size(size: int) -> Decide:
-    return Decide("home", [Question("id", ["a"], np.zeros((1, 3)), 1, b"", False)] * size)
+    return Decide("home", Questions(["id"] * size, [["a"]] * size, np.zeros((size, 3)), [1] * size, [b""] * size))
 
 
 def test_what_is_put_in_together_is_taken_together_in_its_order() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from holdfast.errors import Conflict
 from holdfast.hosting import open as remembered
-from holdfast.hosting.decide import Decide
+from holdfast.hosting.decide import Decide, joined
 from holdfast.hosting.learn import Claim, Reward, Verdict
 from holdfast.hosting.live import LiveLearner
 from holdfast.hosting.open import OpenDecisions
@@ -57,8 +57,9 @@ def test_the_oldest_are_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(remembered, "BYTES_MAX", 250)
     decisions = OpenDecisions()
     for position in range(1, 5):
-        decisions.remember(Found(Event(position, "decision", f"d/{position}", 0, None, None, bytes(100)), 9))
-    decisions.trim()
+        event = Event(position, "decision", f"d/{position}", 0, None, None, bytes(100))
+        decisions.remember({event.event_id: Found(event, 9)})
+        decisions.trim()
     assert [position for position in range(1, 5) if f"d/{position}" in decisions] == [3, 4]
 
 
@@ -68,7 +69,7 @@ def test_a_reward_finds_its_decision_though_its_neighbours_in_the_batch_push_it_
     monkeypatch.setattr(remembered, "BYTES_MAX", 500)
     driver.decide("d1")
     assert looked_up(driver, "d1") == 0
-    many = Decide("home", [driver.ask(f"e{i}") for i in range(5)])
+    many = Decide("home", joined([driver.ask(f"e{i}") for i in range(5)]))
     _, (verdict,) = together(driver, many, Reward("home", [Claim("d1", 1.0, None, None)]))
     assert isinstance(verdict, Verdict)
     assert verdict.outcome == "learned"

@@ -26,14 +26,12 @@ def test_the_last_shown_come_first_each_once_as_they_were_then(
         shown = [
             answer.ids[i]
             for answer, top in reversed(list(zip(made, tops, strict=True)))
-            for i in answer.decision.order[:top]
+            for i in answer.ranking.order[:top]
         ]
         assert _ids(database) == list(dict.fromkeys(shown))
         with database.read() as connection:
             first = recent_actions(connection, 1)[0]
-        chosen = made[-1].decision.chosen
-        assert first["mean"] == made[-1].decision.mean[chosen]
-        assert first["bonus"] == made[-1].decision.bonus[chosen]
+        assert (first["mean"], first["bonus"]) == (made[-1].ranking.mean[0], made[-1].ranking.bonus[0])
         monkeypatch.setattr(recent, "ACTIONS_MAX", 1)
         assert _ids(database) == shown[:1]
         monkeypatch.setattr(recent, "EVENTS_MAX", 6)  # all of them rewards

@@ -106,7 +106,7 @@ def test_an_end_that_cannot_be_settled_costs_those_who_asked_at_that_moment_noth
     monkeypatch.setattr(host, "revive", noted)
     jobs: list[Job] = [
         Job(Settle("broken"), Future()),
-        Job(Decide("home", [driver.ask("now")]), Future()),
+        Job(Decide("home", driver.ask("now")), Future()),
     ]
     driver.host.submit_all(jobs)
     settled, decided = (job.answer.exception(WITHIN_S) for job in jobs)  # type: ignore[call-arg]

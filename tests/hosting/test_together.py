@@ -8,8 +8,8 @@ import pytest
 from holdfast.errors import Conflict, Unavailable
 from holdfast.hosting.blueprint import draw
 from holdfast.hosting.bring import Observation, Observe
-from holdfast.hosting.decide import Answered, Decide
-from holdfast.hosting.ids import new_id
+from holdfast.hosting.decide import Answered, Decide, joined
+from holdfast.hosting.ids import new_id, new_ids
 from holdfast.hosting.learn import Claim, Reward, Verdict
 from holdfast.hosting.live import LiveLearner
 from holdfast.hosting.mailbox import WAITING_MAX, Job
@@ -36,7 +36,7 @@ def keyed(operation: Operation, key: str, body: bytes = b"body") -> Once:
 
 
 def test_the_same_decision_twice_in_one_batch_is_made_once(driver: Driver, database: Database) -> None:
-    one = Decide("home", [driver.ask("d1")])
+    one = Decide("home", driver.ask("d1"))
     (first,), (again,) = together(driver, one, one)
     assert again.position == first.position == 1
     assert driver.host.meter.commit_failures == 0
@@ -45,21 +45,21 @@ def test_the_same_decision_twice_in_one_batch_is_made_once(driver: Driver, datab
 
 
 def test_the_same_decision_twice_in_one_operation_is_made_once(driver: Driver) -> None:
-    ((first, again),) = together(driver, Decide("home", [driver.ask("d1"), driver.ask("d1")]))
+    ((first, again),) = together(driver, Decide("home", joined([driver.ask("d1"), driver.ask("d1")])))
     assert again.position == first.position == 1
 
 
 def test_one_id_with_two_contents_in_one_operation_is_a_conflict_and_decides_nothing(driver: Driver) -> None:
-    (problem,) = together(driver, Decide("home", [driver.ask("d1"), driver.ask("d1", seed=1)]))
+    (problem,) = together(driver, Decide("home", joined([driver.ask("d1"), driver.ask("d1", seed=1)])))
     assert isinstance(problem, Conflict)
     assert driver.peek()[0] == 0
 
 
 def test_a_refused_neighbour_costs_the_others_nothing(driver: Driver) -> None:
     driver.decide("d1")
-    refused = Decide("home", [driver.ask("d2"), driver.ask("d1", seed=1)])
+    refused = Decide("home", joined([driver.ask("d2"), driver.ask("d1", seed=1)]))
     before, problem, after = together(
-        driver, Decide("home", [driver.ask("d3")]), refused, Decide("home", [driver.ask("d4")])
+        driver, Decide("home", driver.ask("d3")), refused, Decide("home", driver.ask("d4"))
     )
     assert isinstance(problem, Conflict)
     assert (before[0].position, after[0].position) == (2, 3)
@@ -68,7 +68,7 @@ def test_a_refused_neighbour_costs_the_others_nothing(driver: Driver) -> None:
 def test_a_reward_in_the_same_batch_as_its_decision_is_learned_and_never_expires(
     driver: Driver, database: Database
 ) -> None:
-    _, (verdict,) = together(driver, Decide("home", [driver.ask("d1")]), Reward("home", [Claim("d1", 1.0, None, None)]))
+    _, (verdict,) = together(driver, Decide("home", driver.ask("d1")), Reward("home", [Claim("d1", 1.0, None, None)]))
     assert isinstance(verdict, Verdict)
     assert (verdict.outcome, verdict.position) == ("learned", 2)
     with database.read() as connection:
@@ -78,9 +78,9 @@ def test_a_reward_in_the_same_batch_as_its_decision_is_learned_and_never_expires
 def test_a_key_used_twice_in_one_batch_is_answered_once(driver: Driver) -> None:
     first, again, other = together(
         driver,
-        keyed(Decide("home", [driver.ask(new_id(), given=False)]), "k1"),
-        keyed(Decide("home", [driver.ask(new_id(), given=False)]), "k1"),
-        keyed(Decide("home", [driver.ask(new_id(), given=False)]), "k1", b"another body"),
+        keyed(Decide("home", driver.ask(new_id(), given=False)), "k1"),
+        keyed(Decide("home", driver.ask(new_id(), given=False)), "k1"),
+        keyed(Decide("home", driver.ask(new_id(), given=False)), "k1", b"another body"),
     )
     assert first == again == Rendered(201, b"1")
     assert isinstance(other, Conflict)
@@ -88,15 +88,15 @@ def test_a_key_used_twice_in_one_batch_is_answered_once(driver: Driver) -> None:
 
 
 def test_a_key_outlasts_the_host(driver: Driver, database: Database) -> None:
-    (first,) = together(driver, keyed(Decide("home", [driver.ask("d1")]), "k1"))
+    (first,) = together(driver, keyed(Decide("home", driver.ask("d1")), "k1"))
     driver.stop()
     with driving(database, Clock()) as later:
-        (again,) = together(later, keyed(Decide("home", [later.ask("d1")]), "k1"))
+        (again,) = together(later, keyed(Decide("home", later.ask("d1")), "k1"))
     assert again == first
 
 
 def test_a_key_means_nothing_to_a_new_learner_of_the_same_name(driver: Driver) -> None:
-    one = keyed(Decide("home", [driver.ask("d1")]), "k1")
+    one = keyed(Decide("home", driver.ask("d1")), "k1")
     together(driver, one)
     driver.recreate()
     assert together(driver, one) == [Rendered(201, b"1")]
@@ -107,10 +107,10 @@ def test_many_decisions_in_one_batch_rank_as_they_would_alone(driver: Driver) ->
     for i in range(40):
         driver.decide(f"w{i}", seed=i)
         driver.reward(f"w{i}", (i % 7) / 7)
-    answers = together(driver, *(Decide("home", [driver.ask(f"d{i}", seed=i, top=1 + i % 2)]) for i in range(20)))
+    answers = together(driver, *(Decide("home", driver.ask(f"d{i}", seed=i, top=1 + i % 2)) for i in range(20)))
     for i, (answered,) in enumerate(answers):
         alone = driver.decide(f"alone{i}", seed=i, top=1 + i % 2)
-        assert answered.decision.order.tolist() == alone.decision.order.tolist()
+        assert answered.ranking.order == alone.ranking.order
 
 
 def test_runs_are_cut_where_a_name_comes_back() -> None:
@@ -119,7 +119,7 @@ def test_runs_are_cut_where_a_name_comes_back() -> None:
 
 
 def test_ids_grow_with_time_and_do_not_repeat() -> None:
-    ids = [new_id() for _ in range(1_000)]
+    ids = [new_id(), *new_ids(998), new_id()]
     assert len(set(ids)) == 1_000
     assert [name[:12] for name in ids] == sorted(name[:12] for name in ids)
     assert all(len(name) == 32 and name[12] == "7" and name[16] in "89ab" for name in ids)
@@ -156,14 +156,14 @@ class Broken(Away):
 def test_a_broken_neighbour_fails_alone(driver: Driver) -> None:
     driver.decide("d1")
     (verdict,), problem, (answered,) = together(
-        driver, Reward("home", [Claim("d1", 1.0, None, None)]), Broken("home"), Decide("home", [driver.ask("d2")])
+        driver, Reward("home", [Claim("d1", 1.0, None, None)]), Broken("home"), Decide("home", driver.ask("d2"))
     )
     assert (verdict.outcome, type(problem), answered.position) == ("learned", ZeroDivisionError, 3)
 
 
 def test_what_the_database_cannot_keep_fails_alone(driver: Driver) -> None:
     strange = Observe("home", [Observation(driver.ask("x").phi[0], "a0", 1.0, None, "a\0")])  # which SQLite can keep
-    _, (answered,) = together(driver, strange, Decide("home", [driver.ask("d1")]))
+    _, (answered,) = together(driver, strange, Decide("home", driver.ask("d1")))
     assert isinstance(answered, Answered)
     assert driver.decide("d1") is not None
 
@@ -171,19 +171,19 @@ def test_what_the_database_cannot_keep_fails_alone(driver: Driver) -> None:
 def test_operations_of_several_kinds_are_performed_in_the_order_in_which_they_came(driver: Driver) -> None:
     driver.decide("d1")
     rewards = [Reward("home", [Claim(name, 1.0, None, None)]) for name in ("d1", "d2")]
-    decide = Decide("home", [driver.ask("d2")])
+    decide = Decide("home", driver.ask("d2"))
     (first,), (answered,), (last,) = together(driver, rewards[0], decide, rewards[1])
     assert (first.position, answered.position, last.position) == (2, 3, 4)
 
 
 def test_more_than_the_queue_holds_is_refused_and_none_of_it_waits(driver: Driver) -> None:
     with pytest.raises(Unavailable):
-        together(driver, *([Decide("home", [])] * (WAITING_MAX + 1)))
+        together(driver, *([Decide("home", driver.ask("d1"))] * (WAITING_MAX + 1)))
     assert driver.host.queued() == 0
 
 
 def test_a_refusal_is_not_kept_under_its_key(driver: Driver) -> None:
-    one = keyed(Decide("home", [driver.ask("d1")]), "k1")
+    one = keyed(Decide("home", driver.ask("d1")), "k1")
     driver.change(paused=True)
     (refused,) = together(driver, one)
     assert isinstance(refused, Conflict)
@@ -193,14 +193,14 @@ def test_a_refusal_is_not_kept_under_its_key(driver: Driver) -> None:
 
 def test_every_learner_of_a_batch_has_its_head_moved(driver: Driver, database: Database) -> None:
     driver.create("other")
-    together(driver, *(Decide(name, [driver.ask("d1")]) for name in ("home", "other")))
+    together(driver, *(Decide(name, driver.ask("d1")) for name in ("home", "other")))
     with database.read() as connection:
         assert [row.head for row in learners.page(connection, "", 10)] == [1, 1]
 
 
 def test_a_batch_larger_than_one_statement_takes_is_written_whole(driver: Driver, database: Database) -> None:
     count = 2 * ROWS_AT_ONCE + 1
-    together(driver, Decide("home", [driver.ask(f"d{i}") for i in range(count)]))
+    together(driver, Decide("home", joined([driver.ask(f"d{i}") for i in range(count)])))
     with database.read() as connection:
         assert [event.event_id for event in events_after(connection, 1, 0)] == [f"d/d{i}" for i in range(count)]
         assert len(due(connection, 1, 2**60)) == count
@@ -208,7 +208,7 @@ def test_a_batch_larger_than_one_statement_takes_is_written_whole(driver: Driver
 
 def test_a_key_is_kept_though_its_request_added_nothing_to_the_log(driver: Driver) -> None:
     driver.decide("d1")
-    repeat = Decide("home", [driver.ask("d1")])
+    repeat = Decide("home", driver.ask("d1"))
     assert together(driver, keyed(repeat, "k1")) == [Rendered(201, b"1")]
     (problem,) = together(driver, keyed(repeat, "k1", b"another body"))
     assert isinstance(problem, Conflict)
@@ -217,7 +217,7 @@ def test_a_key_is_kept_though_its_request_added_nothing_to_the_log(driver: Drive
 def test_two_processes_that_write_at_the_same_time_do_not_collide(driver: Driver, database: Database) -> None:
     with driving(database, driver.clock) as other:
         both = [driver, other]
-        asked = [d.host.submit(Decide("home", [d.ask(f"{i} {d is other}")])) for i in range(50) for d in both]
+        asked = [d.host.submit(Decide("home", d.ask(f"{i} {d is other}"))) for i in range(50) for d in both]
         positions = [answer.result(10)[0].position for answer in asked]
         assert sorted(positions) == list(range(1, 101))
         assert [d.host.meter.commit_failures for d in both] == [0, 0]
@@ -226,8 +226,6 @@ def test_two_processes_that_write_at_the_same_time_do_not_collide(driver: Driver
 def test_features_made_for_a_learner_that_was_replaced_are_not_taken(driver: Driver) -> None:
     other = draw(spec(features={"kind": "dense", "action": 2, "context": 1})).encoder
     mine = draw(spec()).encoder
-    refused, taken = together(
-        driver, Decide("home", [driver.ask("d1")], other), Decide("home", [driver.ask("d2")], mine)
-    )
+    refused, taken = together(driver, Decide("home", driver.ask("d1"), other), Decide("home", driver.ask("d2"), mine))
     assert isinstance(refused, Unavailable)
     assert taken[0].position == 1

@@ -213,10 +213,10 @@ def test_many_decisions_at_once_are_those_made_one_by_one(floor: float, learned:
         state, _ = bandit.update(state, rng.uniform(-0.5, 0.5, 3), float(rng.random()))
     for counts, tops in (([5] * 8, [1] * 8), ([1] * 4, [1] * 4), ([2, 5, 3, 5], [1, 2, 3, 1])):
         options = [rng.uniform(-0.5, 0.5, (count, 3)).round(1) for count in counts]
-        together = bandit.decide_all(state, options, 11, tops)
-        for i, decision in enumerate(together):
-            alone = bandit.decide(state, options[i], 11 + i, tops[i])
-            assert decision.chosen == alone.chosen
-            assert decision.order.tolist() == alone.order.tolist()
-            assert decision.probability.tolist() == alone.probability.tolist()
-            assert np.allclose(decision.score, alone.score, rtol=0, atol=1e-13)
+        together = bandit.decide_all(state, np.concatenate(options), counts, 11, tops)
+        for i, ranking in enumerate(together.rankings()):
+            alone = bandit.decide(state, options[i], 11 + i, tops[i]).ranking()
+            assert ranking.chosen == alone.chosen
+            assert ranking.order == alone.order
+            assert ranking.probability == alone.probability
+            assert np.allclose(ranking.score, alone.score, rtol=0, atol=1e-13)

@@ -10,18 +10,18 @@ from typing import Any
 import msgspec
 
 from holdfast.api.answers import Chosen, DecisionAnswer, DecisionsAnswer, Ranked
+from holdfast.api.asking import question, questions
 from holdfast.api.batches import decode_rewards
 from holdfast.api.bodies import T, decode
 from holdfast.api.front import Call
 from holdfast.api.problems import document
 from holdfast.api.schemas import DecisionBody, DecisionsBody, EventBody, EventsBody, RewardBody
+from holdfast.api.vectors import glance
 from holdfast.api.wire import Answer, idempotency_key, read_body
-from holdfast.arrays import Array
 from holdfast.errors import HoldfastError, InvalidInput
 from holdfast.features import Encoder
 from holdfast.hosting.bring import Learned, Observation, Observe
-from holdfast.hosting.decide import Answered, Decide, Question, check_top
-from holdfast.hosting.ids import new_id
+from holdfast.hosting.decide import Answered, Decide, Questions
 from holdfast.hosting.learn import Claim, Reward, Verdict
 from holdfast.hosting.once import Once, Rendered
 from holdfast.hosting.operation import Operation
@@ -30,7 +30,6 @@ from holdfast.store.audit import Actor
 
 SCOPE_MAX = 512
 NOTHING_SAID = b"{}"  # by an empty body
-NEVER_ASKED = b""  # an id of our own: no caller can have asked for it before
 
 _one_decision = msgspec.json.Decoder(DecisionBody)
 _many_decisions = msgspec.json.Decoder(DecisionsBody)
@@ -45,7 +44,7 @@ async def decide(call: Call) -> Answer:
     body, digest = await read(call, _one_decision)
     await charge(call, caller, len(body.actions))
     encoder = await call.service.encoder(call.learner)
-    operation, ranking = Decide(call.learner, [_question(encoder, body)], encoder), body.ranking
+    operation, ranking = Decide(call.learner, question(encoder, body), encoder), body.ranking
     del body  # while it is at hand: later it costs as much to free as it did to read
     return await committed(call, digest, operation, lambda made: (201, _decision(made[0], call.learner, ranking)))
 
@@ -53,18 +52,29 @@ async def decide(call: Call) -> Answer:
 async def decide_many(call: Call) -> Answer:
     """POST /v1/learners/{name}/decisions/batch"""
     caller = await call.service.gate.admit(call.headers, "decide", call.learner)
-    body, digest = await read(call, _many_decisions)
-    await charge(call, caller, sum(len(one.actions) for one in body.decisions))
+    raw = await read_body(call.headers, call.receive)
     encoder = await call.service.encoder(call.learner)
-    operation = Decide(call.learner, _questions(encoder, body.decisions), encoder)
-    rankings = [one.ranking for one in body.decisions]
-    del body
+    asked, rankings = await _read_batch(call, caller, encoder, raw)
 
     def render(made: list[Answered]) -> tuple[int, Any]:
         answers = [_decision(answer, call.learner, ranking) for answer, ranking in zip(made, rankings, strict=True)]
         return 201, DecisionsAnswer(answers)
 
-    return await committed(call, digest, operation, render)
+    return await committed(call, _digest(call, raw), Decide(call.learner, asked, encoder), render)
+
+
+async def _read_batch(call: Call, caller: Actor, encoder: Encoder, raw: bytes) -> tuple[Questions, list[str]]:
+    """What is asked, and how much of each ranking: at a glance, or the ordinary way."""
+    glanced = glance(raw, encoder)
+    if glanced is not None:
+        await charge(call, caller, glanced.rows)
+        asked = glanced.questions()
+        if asked is not None:
+            return asked, glanced.rankings
+    bodies: list[DecisionBody] = decode(_many_decisions, raw or NOTHING_SAID).decisions
+    if glanced is None:
+        await charge(call, caller, sum(len(one.actions) for one in bodies))
+    return questions(encoder, bodies), [one.ranking for one in bodies]
 
 
 async def reward(call: Call) -> Answer:
@@ -152,36 +162,6 @@ def _scope(path: str) -> str:
     return path if len(path) <= SCOPE_MAX else hashlib.sha256(path.encode()).hexdigest()
 
 
-def _questions(encoder: Encoder, bodies: list[DecisionBody]) -> list[Question]:
-    """All at once; if anything is refused, one by one to say where."""
-    try:
-        for body in bodies:
-            check_top(body.top, len(body.actions))
-        phis = encoder.encode_all([(body.context, body.actions) for body in bodies])
-    except InvalidInput:
-        return [_question(encoder, body, f"/decisions/{index}") for index, body in enumerate(bodies)]
-    asked = enumerate(zip(bodies, phis, strict=True))
-    return [_asked(body, phi, f"/decisions/{index}") for index, (body, phi) in asked]
-
-
-def _question(encoder: Encoder, body: DecisionBody, place: str = "") -> Question:
-    try:
-        phi = encoder.encode(body.context, body.actions)
-        check_top(body.top, len(body.actions))
-    except InvalidInput as problem:
-        raise problem.within(place) from None
-    return _asked(body, phi, place)
-
-
-def _asked(body: DecisionBody, phi: Array, place: str) -> Question:
-    ids = [action.id for action in body.actions]
-    if body.decision_id is None:
-        return Question(new_id(), ids, phi, body.top, NEVER_ASKED, False)
-    content = hashlib.sha256(phi.tobytes())
-    content.update(_encode([ids, body.top]))
-    return Question(body.decision_id, ids, phi, body.top, content.digest()[:16], True, place)
-
-
 def _claims(bodies: list[RewardBody], caller: Actor) -> list[Claim]:
     return [Claim(b.decision_id, b.value, b.action_id, caller.name if b.source is None else b.source) for b in bodies]
 
@@ -198,19 +178,16 @@ def _observation(encoder: Encoder, event: EventBody, index: int, caller: Actor) 
     return Observation(phi[chosen], event.action_id, event.value, event.probability, source)
 
 
-def _decision(answered: Answered, learner: str, ranking: str) -> DecisionAnswer:
-    chosen, ranked = ranked_as_asked(answered, ranking)
+def _decision(answered: Answered, learner: str, asked: str) -> DecisionAnswer:
+    chosen, ranked = ranked_as_asked(answered, asked)
     return DecisionAnswer(answered.decision_id, learner, chosen, answered.position, ranked)
 
 
-def ranked_as_asked(answered: Answered | StepAnswered, ranking: str) -> tuple[Chosen, list[Ranked]]:
+def ranked_as_asked(answered: Answered | StepAnswered, asked: str) -> tuple[Chosen, list[Ranked]]:
     """The chosen action, and all or only that one ranked."""
-    decision, ids = answered.decision, answered.ids
-    order = decision.order.tolist() if ranking == "complete" else [decision.chosen]
-    score, mean, bonus = decision.score.tolist(), decision.mean.tolist(), decision.bonus.tolist()
-    probability = decision.probability.tolist()
-    ranked = [Ranked(ids[i], score[i], mean[i], bonus[i], probability[i]) for i in order]
-    return Chosen(ids[decision.chosen], decision.chosen), ranked
+    ids, (chosen, order, mean, bonus, score, probability) = answered.ids, answered.ranking
+    ranked = list(map(Ranked, [ids[index] for index in order], score, mean, bonus, probability))
+    return Chosen(ids[chosen], chosen), ranked if asked == "complete" else [ranked[order.index(chosen)]]
 
 
 def _verdict_or_problem(verdict: Verdict | HoldfastError, body: RewardBody) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from holdfast.arrays import Array
 from holdfast.checks import is_text
 from holdfast.errors import InvalidInput
@@ -36,8 +38,15 @@ class Encoder(Protocol):
     def encode(self, context: Any, candidates: Sequence[Described]) -> Array:
         """`(K, dimension)`; raises `InvalidInput` with the place and the rule."""
 
-    def encode_all(self, requests: Sequence[tuple[Any, Sequence[Described]]]) -> list[Array]:
-        """`encode` of several contexts and their candidates; a refusal does not say which of them it is about."""
+    def encode_all(self, requests: Sequence[tuple[Any, Sequence[Described]]]) -> Array:
+        """The rows of several contexts and their candidates, as by `encode` of one after the other; a refusal does not
+        say which of them it is about.
+        """
+
+
+def encode_each(encoder: Encoder, requests: Sequence[tuple[Any, Sequence[Described]]]) -> Array:
+    """`encode_all` of an encoder that gains nothing from seeing them together."""
+    return np.concatenate([encoder.encode(context, candidates) for context, candidates in requests])
 
 
 def check_candidates(candidates: Sequence[Described]) -> None:

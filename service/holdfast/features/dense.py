@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, chain, pairwise
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -11,12 +11,13 @@ import numpy as np
 from holdfast.arrays import Array
 from holdfast.checks import demand, demand_choice, demand_texts, demand_whole
 from holdfast.errors import InvalidInput
-from holdfast.features.candidates import Described, check_all_candidates, check_candidates
+from holdfast.features.candidates import Described, check_all_candidates, check_candidates, encode_each
 from holdfast.features.limits import DIMENSION_MAX, ID_LENGTH_MAX, STATES_MAX, VECTOR_LENGTH_MAX
 from holdfast.features.normalise import NORMALISATIONS, Normalisation, normalise
 from holdfast.features.numbers import are_lists, checked_vector, floats_of
 
 Joint = Literal["action", "concat", "outer", "disjoint", "cell"]
+JOINTS = ("action", "concat", "outer", "disjoint", "cell")
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Dense:
         demand_whole("context", self.context, 0, VECTOR_LENGTH_MAX)
         demand_whole("action", self.action, 0, VECTOR_LENGTH_MAX)
         demand_whole("states", self.states, 1, STATES_MAX)
-        demand_choice("joint", self.joint, _JOINERS)
+        demand_choice("joint", self.joint, JOINTS)
         demand_choice("normalise", self.normalise, NORMALISATIONS)
         demand_texts("actions", self.actions, ID_LENGTH_MAX)
         declared = self.joint in ("disjoint", "cell")
@@ -74,27 +75,42 @@ class Dense:
     def _index(self) -> dict[str, int]:
         return {name: index for index, name in enumerate(self.actions)}
 
+    @property
+    def joins_vectors(self) -> bool:
+        """Whether all there is to a request is vectors, for `join`."""
+        return self.joint in ("action", "concat", "outer")
+
     def encode(self, context: Any, candidates: Sequence[Described]) -> Array:
         check_candidates(candidates)
-        together = self._joined_at_once([(context, candidates)])
+        together = self._join_lists([(context, candidates)])
         if together is not None:
-            return normalise(together, self.normalise)
+            return together
         c = checked_vector([] if context is None else context, self.context, "/context")
-        phi = _JOINERS[self.joint](self, c, candidates)
-        return phi if self.joint == "cell" else normalise(phi, self.normalise)
+        if self.joins_vectors:
+            return self.join(c[None], self._vectors(candidates), [len(candidates)])
+        return self._cells(c, candidates) if self.joint == "cell" else self._blocks(c, candidates)
 
-    def encode_all(self, requests: Sequence[tuple[Any, Sequence[Described]]]) -> list[Array]:
+    def encode_all(self, requests: Sequence[tuple[Any, Sequence[Described]]]) -> Array:
         check_all_candidates([candidates for _, candidates in requests])
-        together = self._joined_at_once(requests)
-        if together is None:
-            return [self.encode(context, candidates) for context, candidates in requests]
-        phi = normalise(together, self.normalise)
-        ends = list(accumulate(len(candidates) for _, candidates in requests))
-        return [phi[start:end] for start, end in pairwise([0, *ends])]
+        together = self._join_lists(requests)
+        return encode_each(self, requests) if together is None else together
 
-    def _joined_at_once(self, requests: Sequence[tuple[Any, Sequence[Described]]]) -> Array | None:
-        """The rows of all requests, where joining is copying and nothing at all is wrong; None otherwise."""
-        if self.joint not in ("concat", "action"):
+    def join(self, contexts: Array, vectors: Array, counts: Sequence[int]) -> Array:
+        """The rows of contexts `(n, context)` and of so many `vectors` `(m, action)` for each of them."""
+        if self.joint == "action":
+            return normalise(vectors, self.normalise)
+        crossed = self.context * self.action if self.joint == "outer" else 0
+        phi = np.empty((len(vectors), self.dimension))
+        c, a = phi[:, crossed : crossed + self.context], phi[:, crossed + self.context :]
+        c[:] = contexts if len(contexts) == 1 else contexts.repeat(counts, axis=0)
+        a[:] = vectors
+        if crossed:
+            phi[:, :crossed] = (c[:, :, None] * a[:, None, :]).reshape(len(vectors), crossed)
+        return normalise(phi, self.normalise)
+
+    def _join_lists(self, requests: Sequence[tuple[Any, Sequence[Described]]]) -> Array | None:
+        """The rows of all requests, if they are lists of numbers and nothing at all is wrong; None otherwise."""
+        if not self.joins_vectors:
             return None
         contexts = [[] if context is None else context for context, _ in requests]
         given = [candidate.features for _, candidates in requests for candidate in candidates]
@@ -105,14 +121,8 @@ class Dense:
         if numbers is None:
             return None
         cut = len(contexts) * self.context
-        actions = numbers[cut:].reshape(len(vectors), self.action)
-        if self.joint == "action":
-            return actions
-        c = numbers[:cut].reshape(len(contexts), self.context)
-        phi = np.empty((len(vectors), self.context + self.action))
-        phi[:, : self.context] = c if len(c) == 1 else c.repeat([len(k) for _, k in requests], axis=0)
-        phi[:, self.context :] = actions
-        return phi
+        c, a = numbers[:cut].reshape(len(contexts), self.context), numbers[cut:].reshape(len(vectors), self.action)
+        return self.join(c, a, [len(candidates) for _, candidates in requests])
 
     def _vectors(self, candidates: Sequence[Described]) -> Array:
         """The actions' own vectors, `(K, action)`."""
@@ -131,43 +141,17 @@ class Dense:
                 raise InvalidInput(f"/actions/{index}/features", f"joint {self.joint} takes no action features")
         return [self._index[candidate.id] for candidate in candidates]
 
+    def _blocks(self, c: Array, candidates: Sequence[Described]) -> Array:
+        """For `disjoint`."""
+        block = c if self.context else np.ones(1)
+        phi = np.zeros((len(candidates), len(self.actions), len(block)))
+        phi[np.arange(len(candidates)), self._numbers(candidates)] = block
+        return normalise(phi.reshape(len(candidates), -1), self.normalise)
 
-def _join_action(dense: Dense, c: Array, candidates: Sequence[Described]) -> Array:
-    return dense._vectors(candidates)
-
-
-def _join_concat(dense: Dense, c: Array, candidates: Sequence[Described]) -> Array:
-    phi = np.empty((len(candidates), dense.dimension))
-    phi[:, : dense.context] = c
-    phi[:, dense.context :] = dense._vectors(candidates)
-    return phi
-
-
-def _join_outer(dense: Dense, c: Array, candidates: Sequence[Described]) -> Array:
-    a = dense._vectors(candidates)
-    crossed = (c[None, :, None] * a[:, None, :]).reshape(len(a), -1)
-    return np.concatenate([crossed, np.broadcast_to(c, (len(a), len(c))), a], axis=1)
-
-
-def _join_disjoint(dense: Dense, c: Array, candidates: Sequence[Described]) -> Array:
-    block = c if dense.context else np.ones(1)
-    phi = np.zeros((len(candidates), len(dense.actions), len(block)))
-    phi[np.arange(len(candidates)), dense._numbers(candidates)] = block
-    return phi.reshape(len(candidates), -1)
-
-
-def _join_cell(dense: Dense, c: Array, candidates: Sequence[Described]) -> Array:
-    state = c[0]
-    if state != int(state) or not 0 <= state < dense.states:
-        raise InvalidInput("/context/0", f"must be a whole number from 0 to {dense.states - 1}")
-    cells: Array = state * len(dense.actions) + np.array([dense._numbers(candidates)], dtype=np.float64).T
-    return cells
-
-
-_JOINERS = {
-    "action": _join_action,
-    "concat": _join_concat,
-    "outer": _join_outer,
-    "disjoint": _join_disjoint,
-    "cell": _join_cell,
-}
+    def _cells(self, c: Array, candidates: Sequence[Described]) -> Array:
+        """For `cell`."""
+        state = c[0]
+        if state != int(state) or not 0 <= state < self.states:
+            raise InvalidInput("/context/0", f"must be a whole number from 0 to {self.states - 1}")
+        cells: Array = state * len(self.actions) + np.array([self._numbers(candidates)], dtype=np.float64).T
+        return cells

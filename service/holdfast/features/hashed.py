@@ -13,7 +13,7 @@ import numpy as np
 from holdfast.arrays import Array
 from holdfast.checks import demand, demand_choice, demand_texts, demand_whole, is_text
 from holdfast.errors import InvalidInput
-from holdfast.features.candidates import Described, check_candidates
+from holdfast.features.candidates import Described, check_candidates, encode_each
 from holdfast.features.hashing import Hashes, hash_name, hash_pairs, scatter
 from holdfast.features.limits import (
     DIMENSION_MAX,
@@ -69,8 +69,8 @@ class Hashed:
             demand(len(pair) == 2, _INTERACTIONS_RULE)
         demand(len({tuple(pair) for pair in pairs}) == len(pairs), "interactions must be unique")
 
-    def encode_all(self, requests: Sequence[tuple[Any, Sequence[Described]]]) -> list[Array]:
-        return [self.encode(context, candidates) for context, candidates in requests]
+    def encode_all(self, requests: Sequence[tuple[Any, Sequence[Described]]]) -> Array:
+        return encode_each(self, requests)
 
     def encode(self, context: Any, candidates: Sequence[Described]) -> Array:
         check_candidates(candidates)

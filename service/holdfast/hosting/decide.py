@@ -1,8 +1,15 @@
-"""The use case "decide": encode outside the transaction, decide and log inside it, answer after the commit."""
+"""The use case "decide": encode outside the transaction, decide and log inside it, answer after the commit.
 
-from collections.abc import Sequence
+Whatever is asked for in one transaction is decided together, so questions and decisions are columns here: a list or an
+array for each thing to be known of them. What that saves is most of what a decision costs.
+"""
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, chain, islice, pairwise, repeat
 from typing import ClassVar, NamedTuple
+
+import numpy as np
 
 from holdfast.arrays import Array
 from holdfast.errors import Conflict, HoldfastError, InvalidInput, Unavailable
@@ -10,22 +17,57 @@ from holdfast.features import Encoder
 from holdfast.hosting.live import LiveBandit, LiveLearner
 from holdfast.hosting.operation import Needs, runs_of_strangers
 from holdfast.hosting.records import DecisionRecord, pack, replayed, unpack_decision
-from holdfast.learners import Decision, modes
+from holdfast.learners import Decisions, Ranking, modes
+from holdfast.learners.modes import Mode
 from holdfast.store.log import Event, Transaction
 
 MICROSECONDS = 1_000_000
+NUMBER_BYTES = 8
+NEVER_ASKED = b""  # an id of our own: no caller can have asked for it before
 
 
-class Question(NamedTuple):
-    """One decision as asked for, encoded."""
+class Questions(NamedTuple):
+    """Decisions as asked for, encoded. An id that the caller chose comes with a digest of the content: it may be a
+    repeat.
+    """
 
-    decision_id: str
-    ids: list[str]
-    phi: Array  # (K, d)
-    top: int
-    request: bytes  # digest of the content
-    given: bool  # whether the caller chose the id, so that it may be a repeat
-    place: str = ""  # a pointer to it in the request
+    decision_ids: list[str]
+    ids: list[list[str]]  # of the candidates of each
+    phi: Array  # (ΣK, d), of the candidates of all of them
+    tops: list[int]
+    digests: list[bytes]
+    place: str | None = None  # a pointer to the only one in the request; of a batch, `place_of`
+
+    @staticmethod
+    def place_of(index: int) -> str:
+        """A pointer to one of a batch in the request."""
+        return f"/decisions/{index}"
+
+    def only(self, indexes: Sequence[int]) -> "Questions":
+        """Some of them."""
+        cuts = list(pairwise([0, *accumulate(map(len, self.ids))]))
+        rows = [np.arange(*cuts[index]) for index in indexes]
+        return Questions(
+            [self.decision_ids[index] for index in indexes],
+            [self.ids[index] for index in indexes],
+            self.phi[np.concatenate(rows)] if rows else self.phi[:0],
+            [self.tops[index] for index in indexes],
+            [self.digests[index] for index in indexes],
+            self.place,
+        )
+
+
+def joined(parts: Sequence[Questions]) -> Questions:
+    """One after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    return Questions(
+        list(chain.from_iterable(part.decision_ids for part in parts)),
+        list(chain.from_iterable(part.ids for part in parts)),
+        np.concatenate([part.phi for part in parts]),
+        list(chain.from_iterable(part.tops for part in parts)),
+        list(chain.from_iterable(part.digests for part in parts)),
+    )
 
 
 class Answered(NamedTuple):
@@ -33,8 +75,8 @@ class Answered(NamedTuple):
 
     decision_id: str
     ids: list[str]
-    decision: Decision
     position: int
+    ranking: Ranking
 
 
 def decision_event_id(decision_id: str) -> str:
@@ -48,19 +90,22 @@ class Decide:
     acts_on: ClassVar[type] = LiveBandit
 
     learner: str
-    questions: Sequence[Question]
+    questions: Questions
     encoder: Encoder | None = None  # that φ was made with
 
     @property
     def size(self) -> int:
-        return len(self.questions)
+        return len(self.questions.decision_ids)
 
     def needs(self, live: LiveLearner) -> Needs:
         return Needs(events=[decision_event_id(name) for name in self.given()])
 
     def given(self) -> list[str]:
         """The ids that the caller chose."""
-        return [question.decision_id for question in self.questions if question.given]
+        asked = self.questions
+        if not any(asked.digests):
+            return []
+        return [name for name, digest in zip(asked.decision_ids, asked.digests, strict=True) if digest]
 
     @classmethod
     def perform_all(
@@ -77,17 +122,17 @@ def _answer_run(
 ) -> list[list[Answered] | HoldfastError]:
     """Operations that share no decision: what is new in all of them is decided together."""
     plans = [_plan(operation, live, transaction) for operation in run]
-    new = [question for plan in plans if isinstance(plan, _Plan) for question in plan.new.values()]
-    made = {answered.decision_id: answered for answered in _decide_all(live, transaction, new, now)}
+    new = [plan.new for plan in plans if isinstance(plan, _Plan) and plan.new.decision_ids]
+    made = iter(_decide_all(live, transaction, joined(new), now) if new else [])
     return [_fill(plan, made) if isinstance(plan, _Plan) else plan for plan in plans]
 
 
 class _Plan(NamedTuple):
-    """What an operation asks for, what of it was answered before, and what is new."""
+    """What an operation asks for, what of it is new, and what was answered before."""
 
-    questions: Sequence[Question]
+    asked: Questions
+    new: Questions
     repeats: dict[str, Answered]
-    new: dict[str, Question]
 
 
 def _plan(operation: Decide, live: LiveBandit, transaction: Transaction) -> _Plan | HoldfastError:
@@ -95,79 +140,102 @@ def _plan(operation: Decide, live: LiveBandit, transaction: Transaction) -> _Pla
         return Conflict("paused", "the learner is paused")
     if operation.encoder is not None and operation.encoder != live.blueprint.encoder:
         return Unavailable("the learner was replaced a moment ago; ask again")
-    plan = _Plan(operation.questions, {}, {})
+    asked = operation.questions
+    if not any(asked.digests):
+        return _Plan(asked, asked, {})
+    repeats: dict[str, Answered] = {}
+    new: dict[str, int] = {}
     try:
-        for question in operation.questions:
-            repeat = _repeat(live, transaction, question) if question.given else None
-            if repeat is not None:
-                plan.repeats[question.decision_id] = repeat
-            elif plan.new.setdefault(question.decision_id, question).request != question.request:
-                raise _other_content(question)
+        for index, (name, digest) in enumerate(zip(asked.decision_ids, asked.digests, strict=True)):
+            repeated = _repeat(live, transaction, asked, index) if digest else None
+            if repeated is not None:
+                repeats[name] = repeated
+            elif asked.digests[new.setdefault(name, index)] != digest:
+                raise _other_content(asked, index)
     except HoldfastError as problem:
         return problem
-    return plan
+    return _Plan(asked, asked if len(new) == len(asked.ids) else asked.only(list(new.values())), repeats)
 
 
-def _fill(plan: _Plan, made: dict[str, Answered]) -> list[Answered]:
-    return [plan.repeats.get(q.decision_id) or made[q.decision_id] for q in plan.questions]
+def _fill(plan: _Plan, made: Iterable[Answered]) -> list[Answered]:
+    """The answers of one operation: the next that were made, and what was answered before."""
+    answers = list(islice(made, len(plan.new.ids)))
+    if plan.new is plan.asked:
+        return answers
+    known = plan.repeats | {answer.decision_id: answer for answer in answers}
+    return [known[name] for name in plan.asked.decision_ids]
 
 
-def _repeat(live: LiveBandit, transaction: Transaction, question: Question) -> Answered | None:
+def _repeat(live: LiveBandit, transaction: Transaction, asked: Questions, index: int) -> Answered | None:
     """The first answer again, if this id has one for the same content."""
-    found = transaction.find(live.id, decision_event_id(question.decision_id))
+    name = asked.decision_ids[index]
+    found = transaction.find(live.id, decision_event_id(name))
     if found is None:
         return None
     record = unpack_decision(found.event.payload)
-    if record.request != question.request:
-        raise _other_content(question)
+    if record.request != asked.digests[index]:
+        raise _other_content(asked, index)
     decision = replayed(record, live.blueprint.bandit, found.event.position)
-    return Answered(question.decision_id, record.ids, decision, found.event.position)
+    return Answered(name, record.ids, found.event.position, decision.ranking())
 
 
-def _other_content(question: Question) -> Conflict:
-    pointer = f"{question.place}/decision_id"
-    return Conflict("decision-exists", "this decision_id was used with another content", pointer)
+def _other_content(asked: Questions, index: int) -> Conflict:
+    place = Questions.place_of(index) if asked.place is None else asked.place
+    return Conflict("decision-exists", "this decision_id was used with another content", f"{place}/decision_id")
 
 
-def _decide_all(live: LiveBandit, transaction: Transaction, questions: Sequence[Question], now: int) -> list[Answered]:
+def _decide_all(live: LiveBandit, transaction: Transaction, asked: Questions, now: int) -> list[Answered]:
     """Decide and log, at the next positions."""
-    if not questions:
-        return []
-    first = live.position + 1
-    options, tops = [question.phi for question in questions], [question.top for question in questions]
-    decisions = modes.decide_all(live.mode, live.blueprint.bandit, live.state, options, first, tops)
+    first, counts = live.position + 1, list(map(len, asked.ids))
+    decisions = modes.decide_all(live.mode, live.blueprint.bandit, live.state, asked.phi, counts, first, asked.tops)
+    positions = range(first, first + len(counts))
+    payloads = _payloads(live.mode, asked, decisions)
+    events = [
+        Event(position, "decision", decision_event_id(name), now, None, None, payload)
+        for position, name, payload in zip(positions, asked.decision_ids, payloads, strict=True)
+    ]
     deadline = now + int(live.blueprint.wait_s * MICROSECONDS)
-    answers = []
-    for position, (question, decision) in enumerate(zip(questions, decisions, strict=True), first):
-        payload = pack(_record(live, question, decision))
-        event = Event(position, "decision", decision_event_id(question.decision_id), now, None, None, payload)
-        live.open.remember(transaction.append(live.id, event, deadline))
-        answers.append(Answered(question.decision_id, question.ids, decision, position))
-    live.position += len(questions)
-    live.tally.decisions += len(questions)
-    return answers
+    live.open.remember(transaction.append_all(live.id, events, deadline))
+    live.position += len(counts)
+    live.tally.decisions += len(counts)
+    columns = (asked.decision_ids, asked.ids, positions, decisions.rankings())
+    return list(map(Answered._make, zip(*columns, strict=True)))
 
 
-def _record(live: LiveBandit, question: Question, decision: Decision) -> DecisionRecord:
-    shown = shown_indexes(decision, question.top)
-    phi = question.phi[decision.chosen] if question.top == 1 else question.phi[shown]
-    return DecisionRecord(
-        ids=question.ids,
-        mean=decision.mean.tobytes(),
-        bonus=decision.bonus.tobytes(),
-        shown=shown,
-        phi=phi.tobytes(),
-        request=question.request,
-        mode=live.mode,
+def _payloads(mode: Mode, asked: Questions, decisions: Decisions) -> list[bytes]:
+    """What the log keeps of each."""
+    shown = _shown(asked.tops, decisions)
+    starts = decisions.starts().tolist()
+    rows = [start + index for start, some in zip(starts, shown, strict=True) for index in some]
+    width = asked.phi.shape[1]
+    columns = zip(
+        asked.ids,
+        _pieces(decisions.mean, decisions.counts),
+        _pieces(decisions.bonus, decisions.counts),
+        shown,
+        _pieces(asked.phi[rows], [width * len(some) for some in shown]),
+        asked.digests,
+        repeat(mode),
     )
+    return [pack(DecisionRecord(*fields)) for fields in columns]
 
 
-def shown_indexes(decision: Decision, top: int) -> list[int]:
-    """The chosen one, then the next best, `top` in all."""
-    if top == 1:
-        return [decision.chosen]
-    rest = [int(i) for i in decision.order if i != decision.chosen]
-    return [decision.chosen, *rest[: top - 1]]
+def _pieces(numbers: Array, lengths: Sequence[int]) -> list[bytes]:
+    """The bytes of so many numbers each."""
+    whole = numbers.tobytes()
+    ends = accumulate(NUMBER_BYTES * length for length in lengths)
+    return [whole[start:end] for start, end in pairwise([0, *ends])]
+
+
+def _shown(tops: list[int], decisions: Decisions) -> list[list[int]]:
+    """Of each the chosen one, then the next best, `top` in all."""
+    if set(tops) == {1}:
+        return [[chosen] for chosen in decisions.chosen]
+    orders = [ranking.order for ranking in decisions.rankings()]
+    return [
+        [chosen, *islice((i for i in order if i != chosen), top - 1)]
+        for chosen, order, top in zip(decisions.chosen, orders, tops, strict=True)
+    ]
 
 
 def check_top(top: int, candidates: int) -> None:

@@ -3,10 +3,18 @@
 import os
 import time
 
+RANDOM_BYTES = 10
+_DIGITS = 2 * RANDOM_BYTES
+_VARIANT = {digit: "89ab"[int(digit, 16) & 0b11] for digit in "0123456789abcdef"}
+
 
 def new_id() -> str:
-    """48 bits of milliseconds and 74 random ones, as RFC 9562 lays them out."""
-    milliseconds = time.time_ns() // 1_000_000
-    random = int.from_bytes(os.urandom(10))
-    value = milliseconds << 80 | 0x7 << 76 | (random >> 62 & 0xFFF) << 64 | 0b10 << 62 | random & (1 << 62) - 1
-    return f"{value:032x}"
+    return new_ids(1)[0]
+
+
+def new_ids(count: int) -> list[str]:
+    """48 bits of milliseconds and 74 random ones each, as RFC 9562 lays them out."""
+    beginning = f"{time.time_ns() // 1_000_000:012x}7"
+    random = os.urandom(RANDOM_BYTES * count).hex()
+    starts = range(0, _DIGITS * count, _DIGITS)
+    return [f"{beginning}{random[i : i + 3]}{_VARIANT[random[i + 3]]}{random[i + 4 : i + 19]}" for i in starts]

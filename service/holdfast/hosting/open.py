@@ -4,41 +4,43 @@ They are remembered under the learner's row lock and forgotten as soon as anythi
 catches up with another process: whatever is here is as the log has it.
 """
 
-from collections import OrderedDict
-
 from holdfast.store.log import Found
 
-BYTES_MAX = 4 * 1024 * 1024  # of payload, for one learner; the oldest are forgotten first
+BYTES_MAX = 4 * 1024 * 1024  # of payload, for one learner
 
 
 class OpenDecisions:
-    """By event id."""
+    """By event id. Half of what there is room for is the newest; once there is more, it takes the place of the older
+    half, which is forgotten at once: in a queue each one would have to be taken out.
+    """
 
     def __init__(self) -> None:
-        # Of which the first is at hand; a plain dict looks for it past all that were taken out.
-        self._found: OrderedDict[str, Found] = OrderedDict()
-        self._bytes = 0
+        self._newer: dict[str, Found] = {}
+        self._older: dict[str, Found] = {}
+        self._newer_bytes = 0
 
     def __contains__(self, event_id: str) -> bool:
-        return event_id in self._found
+        return event_id in self._newer or event_id in self._older
 
-    def remember(self, found: Found) -> None:
-        self._found[found.event.event_id] = found
-        self._bytes += len(found.event.payload)
+    def remember(self, found: dict[str, Found]) -> None:
+        self._newer.update(found)
+        self._newer_bytes += sum(len(one.event.payload) for one in found.values())
 
     def trim(self) -> None:
         """Between batches only: what an operation was told to be here must be here when it is performed."""
-        while self._bytes > BYTES_MAX:
-            _, oldest = self._found.popitem(last=False)
-            self._bytes -= len(oldest.event.payload)
+        if self._newer_bytes > BYTES_MAX // 2:
+            older = self._newer if self._newer_bytes <= BYTES_MAX else {}
+            self._newer, self._older, self._newer_bytes = {}, older, 0
 
     def forget(self, event_id: str) -> Found | None:
         """What was known of it, if anything."""
-        found = self._found.pop(event_id, None)
-        if found is not None:
-            self._bytes -= len(found.event.payload)
+        found = self._newer.pop(event_id, None)
+        if found is None:
+            return self._older.pop(event_id, None)
+        self._newer_bytes -= len(found.event.payload)
         return found
 
     def clear(self) -> None:
-        self._found.clear()
-        self._bytes = 0
+        self._newer.clear()
+        self._older.clear()
+        self._newer_bytes = 0

@@ -2,6 +2,6 @@
 
 from holdfast.learners.bandit import Bandit, BanditState, Info
 from holdfast.learners.catalogue import BanditSpec, build_bandit
-from holdfast.learners.ranking import Decision
+from holdfast.learners.ranking import Decision, Decisions, Ranking
 
-__all__ = ["Bandit", "BanditSpec", "BanditState", "Decision", "Info", "build_bandit"]
+__all__ = ["Bandit", "BanditSpec", "BanditState", "Decision", "Decisions", "Info", "Ranking", "build_bandit"]

@@ -11,7 +11,6 @@ Invariants
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any, Generic, NamedTuple
 
 import numpy as np
@@ -22,7 +21,7 @@ from holdfast.functions.protocol import FunctionClass, State
 from holdfast.learners import ranking
 from holdfast.learners.noise import EstimatedNoise, GivenNoise, NoiseState
 from holdfast.learners.radius import Radius
-from holdfast.learners.ranking import Decision, Draw
+from holdfast.learners.ranking import Decision, Decisions, Draw
 from holdfast.learners.weighting import weigh_with
 
 SCORE_MAX = 1.0  # rewards are scaled to [0, 1], so no function of the class is worth more
@@ -71,23 +70,13 @@ class Bandit(Generic[State]):
         return ranking.rank(mean, bonus, SCORE_MAX, Draw(self.seed, position, self.exploration_floor), top)
 
     def decide_all(
-        self, state: BanditState, options: Sequence[Array], first_position: int, tops: Sequence[int]
-    ) -> list[Decision]:
-        """As `decide` at successive positions, with one evaluation of the function for all."""
-        stacked = options[0] if len(options) == 1 else np.concatenate(options)
-        self.function.check(stacked)
-        mean, bonus = self.function.optimism(state.function, stacked, state.beta)
-        counts = [len(rows) for rows in options]
-        if min(counts) == max(counts) > 1 and set(tops) == {1} and not self.exploration_floor:
-            shape = (len(options), counts[0])
-            return ranking.rank_all(
-                mean.reshape(shape), bonus.reshape(shape), SCORE_MAX, Draw(self.seed, first_position)
-            )
-        starts = [end - count for end, count in zip(accumulate(counts), counts, strict=True)]
-        return [
-            self.rank(mean[start : start + count], bonus[start : start + count], first_position + i, top)
-            for i, (start, count, top) in enumerate(zip(starts, counts, tops, strict=True))
-        ]
+        self, state: BanditState, options: Array, counts: Sequence[int], first_position: int, tops: Sequence[int]
+    ) -> Decisions:
+        """As `decide` at successive positions, of so many rows of `options` each, with one evaluation for all."""
+        self.function.check(options)
+        mean, bonus = self.function.optimism(state.function, options, state.beta)
+        first = Draw(self.seed, first_position, self.exploration_floor)
+        return ranking.rank_all(mean, bonus, counts, SCORE_MAX, first, tops)
 
     def rank(self, mean: Array, bonus: Array, position: int, top: int = 1) -> Decision:
         """The decision that follows from means and bonuses alone: what a log needs to keep to give it again."""

@@ -6,6 +6,7 @@
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from holdfast.arrays import Array
 from holdfast.checks import demand_choice
 from holdfast.learners.bandit import Bandit, BanditState, Info
-from holdfast.learners.ranking import Decision
+from holdfast.learners.ranking import Decision, Decisions
 
 Mode = Literal["online", "shadow", "frozen"]
 MODES = ("online", "shadow", "frozen")
@@ -34,12 +35,18 @@ def decide(
 
 
 def decide_all(
-    mode: Mode, bandit: Bandit[Any], state: BanditState, options: Sequence[Array], position: int, tops: Sequence[int]
-) -> list[Decision]:
-    """As `decide`, at successive positions."""
+    mode: Mode,
+    bandit: Bandit[Any],
+    state: BanditState,
+    options: Array,
+    counts: Sequence[int],
+    position: int,
+    tops: Sequence[int],
+) -> Decisions:
+    """As `decide`, at successive positions, of so many rows of `options` each."""
     demand_choice("mode", mode, MODES)
-    decisions = bandit.decide_all(state, options, position, tops)
-    return [_first(decision) for decision in decisions] if mode == "shadow" else decisions
+    decisions = bandit.decide_all(state, options, counts, position, tops)
+    return _first_of_each(decisions) if mode == "shadow" else decisions
 
 
 def answered(mode: Mode, decision: Decision) -> Decision:
@@ -61,3 +68,9 @@ def _first(decision: Decision) -> Decision:
     probability = np.zeros(len(decision.probability))
     probability[0] = 1.0
     return decision._replace(chosen=0, probability=probability)
+
+
+def _first_of_each(decisions: Decisions) -> Decisions:
+    probability = np.zeros(len(decisions.probability))
+    probability[decisions.starts()] = 1.0
+    return replace(decisions, chosen=[0] * len(decisions.counts), probability=probability)

@@ -3,7 +3,10 @@
 Both learners rank with it: the bandit with a cap of 1, a step of an episode with what can still be earned.
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +28,17 @@ class Draw(NamedTuple):
     floor: float = 0.0
 
 
+class Ranking(NamedTuple):
+    """A decision in plain values: the candidates of `order`, from the first that is to be shown to the last."""
+
+    chosen: int
+    order: list[int]
+    mean: list[float]
+    bonus: list[float]
+    score: list[float]
+    probability: list[float]
+
+
 class Decision(NamedTuple):
     """The full ranking. All arrays are in the order of the candidates given.
 
@@ -37,6 +51,44 @@ class Decision(NamedTuple):
     bonus: Array
     score: Array
     probability: Array
+
+    def ranking(self) -> Ranking:
+        columns = (self.mean, self.bonus, self.score, self.probability)
+        return Ranking(self.chosen, self.order.tolist(), *(column[self.order].tolist() for column in columns))
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """Several, each array with the candidates of all of them: those of one decision, then those of the next."""
+
+    counts: Sequence[int]  # of candidates
+    chosen: list[int]
+    order: Order
+    mean: Array
+    bonus: Array
+    score: Array
+    probability: Array
+
+    def starts(self) -> Order:
+        """Where the candidates of each begin."""
+        counts = np.array(self.counts)
+        starts: Order = counts.cumsum() - counts
+        return starts
+
+    def rankings(self) -> list[Ranking]:
+        shown = self.order + self.starts().repeat(self.counts)
+        columns = (self.mean[shown], self.bonus[shown], self.score[shown], self.probability[shown])
+        rows = (_rows(column, self.counts) for column in (self.order, *columns))
+        return list(map(Ranking._make, zip(self.chosen, *rows, strict=True)))
+
+
+def _rows(column: npt.NDArray[Any], counts: Sequence[int]) -> list[list[Any]]:
+    """What belongs to each decision."""
+    if min(counts) == max(counts):
+        rows: list[list[Any]] = column.reshape(-1, counts[0]).tolist()
+        return rows
+    values = column.tolist()
+    return [values[start:end] for start, end in pairwise([0, *accumulate(counts)])]
 
 
 def rank(mean: Array, bonus: Array, cap: float, draw: Draw, top: int = 1) -> Decision:
@@ -52,23 +104,35 @@ def rank(mean: Array, bonus: Array, cap: float, draw: Draw, top: int = 1) -> Dec
     return _greedy(order, mean, bonus, score)
 
 
-def rank_all(mean: Array, bonus: Array, cap: float, first: Draw) -> list[Decision]:
-    """`rank` of each row of `mean` and `bonus` (n, K > 1) at successive positions, where one action is to be shown."""
-    score = np.minimum(mean + bonus, cap)
-    order, tied = _order_all(score)
+def rank_all(
+    mean: Array, bonus: Array, counts: Sequence[int], cap: float, first: Draw, tops: Sequence[int]
+) -> Decisions:
+    """`rank` of so many candidates each, at successive positions; at once where that is possible."""
+    if min(counts) == max(counts) > 1 and set(tops) == {1} and not first.floor:
+        return _rank_alike(mean.reshape(len(counts), -1), bonus.reshape(len(counts), -1), cap, first)
+    cuts = enumerate(zip(pairwise([0, *accumulate(counts)]), tops, strict=True))
+    ranked = [
+        rank(mean[start:end], bonus[start:end], cap, _later(first, place), top) for place, ((start, end), top) in cuts
+    ]
+    chosen, *columns = zip(*ranked, strict=True)
+    return Decisions(counts, list(chosen), *map(np.concatenate, columns))
+
+
+def _rank_alike(mean: Array, bonus: Array, cap: float, first: Draw) -> Decisions:
+    """Each row (n, K > 1), where one action is to be shown."""
+    score = key = np.minimum(mean + bonus, cap)
+    tied = _are_tied(score)
     if tied.any():
-        by_key, still_tied = _order_all(_tie_key(bonus, score, cap))
-        order = np.where(tied[:, None], by_key, order)
-        tied &= still_tied
+        key = np.where(tied[:, None], _tie_key(bonus, score, cap), score)
+        tied &= _are_tied(key)
+    order: Order = (-key).argsort(axis=1, kind="stable")
+    for place in tied.nonzero()[0].tolist():
+        order[place] = _drawn(key[place], _generator(_later(first, place)))
     probability = np.zeros(score.shape)
     probability[np.arange(len(score)), order[:, 0]] = 1.0
-    chosen = order[:, 0].tolist()
-    return [
-        _rank_tied(mean[i], bonus[i], score[i], cap, first._replace(position=first.position + i), 1)
-        if drawn
-        else Decision(chosen[i], order[i], mean[i], bonus[i], score[i], probability[i])
-        for i, drawn in enumerate(tied.tolist())
-    ]
+    counts, chosen = [mean.shape[1]] * len(mean), order[:, 0].tolist()
+    columns = (column.ravel() for column in (mean, bonus, score, probability))
+    return Decisions(counts, chosen, order.ravel(), *columns)
 
 
 def _rank_tied(mean: Array, bonus: Array, score: Array, cap: float, draw: Draw, top: int) -> Decision:
@@ -77,8 +141,8 @@ def _rank_tied(mean: Array, bonus: Array, score: Array, cap: float, draw: Draw, 
     order = (-key).argsort(kind="stable")
     if not draw.floor and not _tie_among_first(top, key, order):
         return _greedy(order, mean, bonus, score)
-    rng = np.random.default_rng((draw.seed, draw.position))
-    order = np.lexsort((rng.random(len(key)), -key))
+    rng = _generator(draw)
+    order = _drawn(key, rng)
     if not draw.floor:
         return _greedy(order, mean, bonus, score)
     tied = key == key[order[0]]
@@ -96,11 +160,24 @@ def _greedy(order: Order, mean: Array, bonus: Array, score: Array) -> Decision:
     return Decision(chosen, order, mean, bonus, score, probability)
 
 
-def _order_all(key: Array) -> tuple[Order, npt.NDArray[np.bool_]]:
-    """Each row from its best down, and whether its best is tied."""
-    order = (-key).argsort(axis=1, kind="stable")
-    rows = np.arange(len(key))
-    return order, key[rows, order[:, 0]] - key[rows, order[:, 1]] <= ROUNDING
+def _later(first: Draw, places: int) -> Draw:
+    return first._replace(position=first.position + places)
+
+
+def _generator(draw: Draw) -> np.random.Generator:
+    return np.random.default_rng((draw.seed, draw.position))
+
+
+def _drawn(key: Array, rng: np.random.Generator) -> Order:
+    """From the best key down, equal ones in the order of their lots."""
+    order: Order = np.lexsort((rng.random(len(key)), -key))
+    return order
+
+
+def _are_tied(key: Array) -> npt.NDArray[np.bool_]:
+    """Of each row, whether another is as good as its best."""
+    tied: npt.NDArray[np.bool_] = (key.max(axis=1, keepdims=True) - key <= ROUNDING).sum(axis=1) > 1
+    return tied
 
 
 def _tie_among_first(top: int, key: Array, order: Order) -> bool:

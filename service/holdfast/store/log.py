@@ -7,6 +7,7 @@ Invariants
 4. Whatever is buffered comes with an event, so a transaction that moved no head has nothing to send.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -55,9 +56,9 @@ class Transaction:
         self._bulk = _BULK[connection.dialect.name]
         self._heads: dict[int, int] = {}
         self._new_events: list[tuple[Any, ...]] = []
-        self._new_waiting: dict[tuple[int, int], int] = {}
+        self._new_waiting: defaultdict[int, dict[int, int]] = defaultdict(dict)  # deadlines, by learner and position
         self._settled: list[tuple[Any, ...]] = []
-        self._found: dict[tuple[int, str], Found] = {}
+        self._found: defaultdict[int, dict[str, Found]] = defaultdict(dict)  # by learner and event id
         self._said: dict[tuple[int, int], list[Event]] = {}
         self._first_answers: dict[tuple[str, str], FirstAnswer] = {}
         self._new_answers: dict[tuple[str, str], FirstAnswer] = {}
@@ -70,38 +71,45 @@ class Transaction:
         """
         return self._bulk.lock(self.connection, learner_id, believed)
 
-    def append(self, learner_id: int, event: Event, deadline: int | None = None) -> Found:
+    def append(self, learner_id: int, event: Event, deadline: int | None = None) -> None:
         """Buffer an event, which has the next position; a decision waits for its reward until its deadline."""
-        self._heads[learner_id] = event.position
-        self._new_events.append((learner_id, *event))
+        self.append_all(learner_id, [event], deadline)
+
+    def append_all(self, learner_id: int, events: Sequence[Event], deadline: int | None = None) -> dict[str, Found]:
+        """`append` of one after the other; each by its id, as `find` will tell it."""
+        self._heads[learner_id] = events[-1].position
+        self._new_events += [(learner_id, *event) for event in events]
         if deadline is not None:
-            self._new_waiting[learner_id, event.position] = deadline
-        found = self._found[learner_id, event.event_id] = Found(event, deadline)
-        if event.about is not None and (learner_id, event.about) in self._said:
-            self._said[learner_id, event.about].append(event)
+            self._new_waiting[learner_id].update((event.position, deadline) for event in events)
+        found = {event.event_id: Found(event, deadline) for event in events}
+        self._found[learner_id].update(found)
+        for event in events if self._said else ():
+            if event.about is not None and (learner_id, event.about) in self._said:
+                self._said[learner_id, event.about].append(event)
         return found
 
     def settle(self, learner_id: int, event: Event) -> None:
         """Buffer that a decision waits no more."""
-        if self._new_waiting.pop((learner_id, event.position), None) is None:
+        if self._new_waiting[learner_id].pop(event.position, None) is None:
             self._settled.append((learner_id, event.position))
-        self._found[learner_id, event.event_id] = Found(event, None)
+        self._found[learner_id][event.event_id] = Found(event, None)
 
     def look_up(self, learner_id: int, event_ids: Iterable[str]) -> None:
         """Read events by id in as few queries as possible, for `find`."""
-        unknown = [i for i in dict.fromkeys(event_ids) if (learner_id, i) not in self._found]
+        found = self._found[learner_id]
+        unknown = [name for name in dict.fromkeys(event_ids) if name not in found]
         for start in range(0, len(unknown), CHUNK):
             for row in self._bulk.find(self.connection, learner_id, unknown[start : start + CHUNK]):
                 event = Event(*row[:-1])
-                self._found[learner_id, event.event_id] = Found(event, row[-1])
+                found[event.event_id] = Found(event, row[-1])
 
     def know(self, learner_id: int, found: Found) -> None:
         """What the caller knows the log to hold, for `find`."""
-        self._found[learner_id, found.event.event_id] = found
+        self._found[learner_id][found.event.event_id] = found
 
     def find(self, learner_id: int, event_id: str) -> Found | None:
         """An event that `look_up` has read, `know` was told or this transaction has buffered."""
-        return self._found.get((learner_id, event_id))
+        return self._found[learner_id].get(event_id)
 
     def hear(self, learner_id: int, positions: Iterable[int]) -> None:
         """Read what was said of the events at these positions, for `said`."""
@@ -139,11 +147,12 @@ class Transaction:
 
     def flush(self) -> None:
         """Send everything so far; the commit is the caller's. Whoever must read the log itself sends it first."""
-        waiting = [(learner_id, position, deadline) for (learner_id, position), deadline in self._new_waiting.items()]
         if self._heads:
+            waiting = [(owner, *wait) for owner, waits in self._new_waiting.items() for wait in waits.items()]
             changes = Changes(self._new_events, waiting, self._settled, list(self._heads.items()))
             self._bulk.write(self.connection, changes)
-            self._heads, self._new_events, self._new_waiting, self._settled = {}, [], {}, []
+            self._heads, self._new_events, self._settled = {}, [], []
+            self._new_waiting.clear()
         if self._new_answers:
             idempotency.remember_all(self.connection, self._new_answers, self._answered_at)
             self._first_answers |= self._new_answers

@@ -322,7 +322,7 @@ def test_a_learner_of_one_kind_refuses_what_is_for_the_other(driver: SessionDriv
     plain.create("plain")
     try:
         with pytest.raises(Conflict, match="kind mdp"):
-            plain.host.submit(Decide("home", [plain.ask("d")])).result(10)
+            plain.host.submit(Decide("home", plain.ask("d"))).result(10)
         with pytest.raises(Conflict, match="kind bandit"):
             plain.host.submit(Begin("plain", "e", True)).result(10)
     finally:

@@ -11,7 +11,7 @@ from holdfast.hosting.sessions.episode import Episode, find_episode, refuse_if_o
 from holdfast.hosting.sessions.live import LiveSessions
 from holdfast.hosting.sessions.records import StepRecord, event_id, pack, shown_arrays, unpack
 from holdfast.hosting.sessions.reward import StepClaim, log_reward, settled_claim
-from holdfast.learners import Decision
+from holdfast.learners import Decision, Ranking
 from holdfast.learners.mdp.learner import LENGTH_MAX
 from holdfast.learners.modes import answered, as_mode
 from holdfast.store.log import Event, Transaction
@@ -42,6 +42,10 @@ class StepAnswered(NamedTuple):
     ids: list[str]
     decision: Decision
     position: int
+
+    @property
+    def ranking(self) -> Ranking:
+        return self.decision.ranking()
 
 
 def check_size(candidates: int, dimension: int, length: int) -> None:
