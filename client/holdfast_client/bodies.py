@@ -119,12 +119,26 @@ def question(
 
 
 def questions(many: Sequence[Question]) -> list[dict[str, Any]]:
-    """A batch of them; whatever else an item has goes along, for the server to judge. None says nothing."""
+    """Several of them; whatever else an item has goes along, for the server to judge. None says nothing."""
+    lists = {id(one["actions"]): listed(one["actions"]) for one in many}
     return [
         {name: said for name, said in one.items() if said is not None}
-        | {"decision_id": _named(one.get("decision_id")), "actions": listed(one["actions"])}
+        | {"decision_id": _named(one.get("decision_id")), "actions": lists[id(one["actions"])]}
         for one in many
     ]
+
+
+def batch(asked: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Questions as one body. If all of them have the same actions, that is, the same object, these are said once.
+
+    >>> actions = [{"id": "a"}]
+    >>> batch([{"actions": actions, "context": [1.0]}, {"actions": actions, "context": [2.0]}])
+    {'actions': [{'id': 'a'}], 'decisions': [{'context': [1.0]}, {'context': [2.0]}]}
+    """
+    if len({id(one["actions"]) for one in asked}) != 1:
+        return {"decisions": asked}
+    rest = [{name: said for name, said in one.items() if name != "actions"} for one in asked]
+    return {"actions": asked[0]["actions"], "decisions": rest}
 
 
 def claim(decision: Decision | str, value: float, action_id: str | None, source: str | None) -> Claim:

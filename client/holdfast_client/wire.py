@@ -9,7 +9,7 @@ from urllib.parse import quote
 import httpx
 
 from holdfast_client import answers
-from holdfast_client.bodies import Claim, Observation, encode, new_id, observations
+from holdfast_client.bodies import Claim, Observation, batch, encode, new_id, observations
 from holdfast_client.models import (
     Decision,
     DecisionRecord,
@@ -100,9 +100,7 @@ def decide(learner: str, question: Mapping[str, Any]) -> Call[Decision]:
 def decide_many(learner: str, questions: Sequence[Mapping[str, Any]]) -> Call[list[Decision]]:
     """Each question's `decision_id` is its idempotency key."""
     path = f"{_learner(learner)}/decisions/batch"
-    return Call(
-        "POST", path, answers.decisions(len(questions)), encode({"decisions": questions}), JSON, is_decision=True
-    )
+    return Call("POST", path, answers.decisions(len(questions)), encode(batch(questions)), JSON, is_decision=True)
 
 
 def reward(learner: str, claim: Claim, key: str | None = None) -> Call[RewardResult]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.api.asking import questions
+from holdfast.api.asking import each_with_actions, questions
 from holdfast.api.bodies import decode
 from holdfast.api.schemas import DecisionsBody
 from holdfast.api.vectors import glance
@@ -28,7 +28,8 @@ _decoder = msgspec.json.Decoder(DecisionsBody)
 
 def ordinarily(body: bytes, encoder: Encoder) -> Questions | None:
     try:
-        return questions(encoder, decode(_decoder, body).decisions)
+        read = decode(_decoder, body)
+        return questions(encoder, each_with_actions(read), read.actions)
     except InvalidInput:
         return None
 
@@ -74,8 +75,12 @@ def decisions(draw: st.DrawFn, context: bool) -> dict[str, Any]:
 @given(data=st.data())
 def test_what_is_read_at_a_glance_is_what_the_ordinary_way_reads(kind: str, data: st.DataObject) -> None:
     encoder = ENCODERS[kind]
-    many = data.draw(st.lists(decisions(encoder.context > 0), min_size=1, max_size=4))
-    body = json.dumps({"decisions": many}, ensure_ascii=data.draw(st.booleans())).encode()
+    batch = {"decisions": data.draw(st.lists(decisions(encoder.context > 0), min_size=1, max_size=4))}
+    if data.draw(st.booleans()):
+        batch["actions"] = batch["decisions"][0]["actions"]
+        for one in batch["decisions"]:
+            del one["actions"]
+    body = json.dumps(batch, ensure_ascii=data.draw(st.booleans())).encode()
     asked, usual = at_a_glance(body, encoder), ordinarily(body, encoder)
     if asked is None:
         assert usual is None or b"\\" in body
@@ -92,6 +97,16 @@ def test_an_ordinary_batch_is_read_at_a_glance(kind: str) -> None:
     if kind == "none":
         body = body.replace(b"-0.7", b"-0.5").replace(b"-1.7", b"-0.4")
     assert at_a_glance(body, ENCODERS[kind]) is not None
+
+
+def test_actions_that_are_said_once_are_those_of_every_decision() -> None:
+    actions = plain(3)["actions"]
+    shared = json.dumps({"decisions": [{"context": [0.1, i]} for i in range(4)], "actions": actions}).encode()
+    asked = at_a_glance(shared, ENCODERS["concat"])
+    spelled = at_a_glance(batch(*({"context": [0.1, i], "actions": actions} for i in range(4))), ENCODERS["concat"])
+    assert asked is not None
+    assert spelled is not None
+    assert told(asked) == told(spelled)
 
 
 ODD = {
@@ -115,19 +130,29 @@ ODD = {
     "an unknown name": batch(plain(), extra=1),
     "a wrong ranking": batch(plain(), ranking="none"),
     "a NUL in the decision's id": batch(plain(), decision_id="a\0"),
+    "actions of nobody": json.dumps({"decisions": [{"context": [0, 0]}]}).encode(),
+    "actions twice": batch(plain()).replace(b'"decisions"', b'"actions": [], "actions": [], "decisions"'),
+    "shared actions of the wrong length": json.dumps(
+        {"decisions": [{"context": [0, 0]}], "actions": [{"id": "a", "features": [1.0, 2.0]}]}
+    ).encode(),
     "no decisions": b'{"decisions": []}',
     "nothing": b"",
     "not JSON": b'{"decisions": [',
     "not UTF-8": batch(plain(), decision_id="a").replace(b'"a"', b'"\xff"'),
     "a surrogate": batch(plain(), decision_id="a").replace(b'"a"', b'"\xed\xa0\x80"'),
     "something behind it": batch(plain()) + b" {}",
+    "actions for some": json.dumps(
+        {"decisions": [plain(), {"context": [0, 0]}], "actions": plain(3)["actions"]}
+    ).encode(),
+    "actions that nobody needs": json.dumps({"decisions": [plain()], "actions": plain(3)["actions"]}).encode(),
 }
+FINE = ("an escape", "actions for some", "actions that nobody needs")
 
 
 @pytest.mark.parametrize("odd", ODD)
 def test_whatever_is_odd_is_left_to_the_ordinary_way(odd: str) -> None:
     assert at_a_glance(ODD[odd], ENCODERS["concat"]) is None
-    assert (ordinarily(ODD[odd], ENCODERS["concat"]) is None) == (odd != "an escape")
+    assert (ordinarily(ODD[odd], ENCODERS["concat"]) is None) == (odd not in FINE)
 
 
 def test_only_plain_vectors_are_read_at_a_glance() -> None:

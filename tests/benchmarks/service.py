@@ -12,7 +12,7 @@ from functools import partial
 from itertools import cycle
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import httpx
 import numpy as np
@@ -31,12 +31,14 @@ class Setting(NamedTuple):
 
 
 BATCH = 64
+BATCHES_AT_ONCE = 16  # connections: enough that something can be read while the database has something to do
+SHARED = ", actions said once"
 WATCHED_S = 3.0
 LEARNER = {"name": "bench", "kind": "bandit", "features": {"kind": "dense", "context": 20, "action": 8}}
 LEARNER |= {"corruption": {"budget": 20.0}, "horizon": 1_000_000}
 
 
-def bodies(count: int = 50) -> list[dict[str, object]]:
+def bodies(count: int = 50) -> list[dict[str, Any]]:
     rng = np.random.default_rng(0)
     return [
         {
@@ -123,7 +125,8 @@ def report(setting: Setting) -> Iterator[str]:
             assert server.post("/v1/learners", LEARNER).status_code == 201
         yield (
             f"One server process each, {setting.connections} connections, 20 context floats and 10 actions × 8 floats; "
-            f"{setting.blocks} interleaved blocks of {setting.requests:,} requests, medians; a ratio is the median "
+            f"{setting.blocks} interleaved blocks of {setting.requests:,} requests (batches of {BATCH}: "
+            f"{BATCHES_AT_ONCE} connections), medians; a ratio is the median "
             "of the blocks' own, since a machine is not equally fast all the time.\n"
         )
         yield from _table(setting, noop, servers)
@@ -142,7 +145,9 @@ def _table(setting: Setting, noop: Noop, servers: dict[str, Server]) -> Iterator
 
 def _calls(setting: Setting, noop: Noop, servers: dict[str, Server]) -> dict[str, Call]:
     single = [json.dumps(body).encode() for body in bodies()]
-    batch = json.dumps({"decisions": bodies(BATCH)}).encode()
+    many: list[dict[str, Any]] = bodies(BATCH)
+    batches = {"": {"decisions": many}}
+    batches[SHARED] = {"actions": many[0]["actions"], "decisions": [{"context": one["context"]} for one in many]}
     reward = json.dumps({"decision_id": "r1", "value": 0.5}).encode()
     path, count, connections = "/v1/learners/bench/decisions", setting.requests, setting.connections
     calls = {
@@ -155,9 +160,11 @@ def _calls(setting: Setting, noop: Noop, servers: dict[str, Server]) -> dict[str
             server, lambda: cycle([request_bytes(path, b) for b in single]), count, connections
         )
         calls[f"{kind} reward"] = Call(server, lambda r=rewarder: r.prepare(count), count, connections)
-        calls[f"{kind} decide ×{BATCH}"] = Call(
-            server, lambda: cycle([request_bytes(path + "/batch", batch)]), max(8, count // BATCH * 2), 4, BATCH
-        )
+        for how, batch in batches.items():
+            request = request_bytes(path + "/batch", json.dumps(batch).encode())
+            calls[f"{kind} decide ×{BATCH}{how}"] = Call(
+                server, lambda r=request: cycle([r]), max(8, count // BATCH * 4), BATCHES_AT_ONCE, BATCH
+            )
     return calls
 
 
@@ -176,8 +183,10 @@ def _rows(rates: dict[str, float], results: dict[str, list[Taken]], calls: dict[
         yield f"\n{kind}: durable decide ×{decide:.2f} of the no-op {verdict(f'≥ {least}', decide >= least)}"
         reward = ratio(f"{kind} reward", "no-op reward")
         yield f"{kind}: reward ×{reward:.2f} of the no-op {verdict('≥ 1.0', reward >= 1.0)}"
-        gain = ratio(f"{kind} decide ×{BATCH}", f"{kind} decide")
-        yield f"{kind}: batches of {BATCH} make ×{gain:.1f} the decisions of single calls {verdict('≥ 5', gain >= 5.0)}"
+        for how in ("", SHARED):
+            gain = ratio(f"{kind} decide ×{BATCH}{how}", f"{kind} decide")
+            told = f"{kind}: batches of {BATCH}{how} make ×{gain:.1f} the decisions of single calls"
+            yield f"{told} {verdict('≥ 5', gain >= 5.0)}"
 
 
 def _ratio(results: dict[str, list[Taken]], calls: dict[str, Call], name: str, base: str) -> float:

@@ -15,7 +15,12 @@ EVENT = {"learner_id": 1, "position": 1, "kind": "decision", "event_id": "d/1", 
 
 def test_the_migrations_build_exactly_the_tables_of_the_code(database: Database) -> None:
     with database.read() as connection:
-        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+        different = compare_metadata(MigrationContext.configure(connection), metadata)
+    if database.engine.dialect.name == "sqlite":  # which cannot be rid of them without copying the log
+        references = {("remove_fk", "events"), ("remove_fk", "waiting")}
+        assert {(what, key.parent.name) for what, key in different} == references
+    else:
+        assert different == []
 
 
 def test_migrating_again_changes_nothing(database: Database) -> None:
@@ -32,8 +37,8 @@ def _add_learner(database: Database) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"position": 0}, {"kind": "guess"}, {"learner_id": 2}, {"event_id": None}],
-    ids=["position 0", "unknown kind", "unknown learner", "no id"],
+    [{"position": 0}, {"kind": "guess"}, {"event_id": None}],
+    ids=["position 0", "unknown kind", "no id"],
 )
 def test_an_event_that_breaks_a_rule_is_refused_by_the_database(database: Database, change: dict[str, object]) -> None:
     _add_learner(database)

@@ -3,13 +3,17 @@
 import hashlib
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
+from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
-from holdfast.api.schemas import DecisionBody
+from holdfast.api.bodies import ACTIONS_MAX
+from holdfast.api.schemas import ActionBody, DecisionBody, DecisionsBody
 from holdfast.arrays import Array
-from holdfast.errors import InvalidInput
+from holdfast.errors import InvalidInput, TooLarge
 from holdfast.features import Encoder
+from holdfast.features.limits import NUMBERS_PER_REQUEST_MAX
 from holdfast.hosting.decide import NEVER_ASKED, Questions, check_top
 from holdfast.hosting.ids import new_ids
 
@@ -18,25 +22,47 @@ DIGEST_BYTES = 16
 _encode = msgspec.json.Encoder().encode
 
 
-def question(encoder: Encoder, body: DecisionBody, place: str = "") -> Questions:
-    """One; what is refused is told of its place in the request."""
-    try:
-        phi = encoder.encode(body.context, body.actions)
-        check_top(body.top, len(body.actions))
-    except InvalidInput as problem:
-        raise problem.within(place) from None
-    return asked([body.decision_id], [_ids(body)], phi, [body.top])._replace(place=place)
+def question(encoder: Encoder, body: DecisionBody) -> Questions:
+    """One."""
+    phi = encoder.encode(body.context, body.actions)
+    check_top(body.top, len(body.actions))
+    return asked([body.decision_id], [_ids(body)], phi, [body.top])._replace(place="")
 
 
-def questions(encoder: Encoder, bodies: list[DecisionBody]) -> Questions:
-    """All at once; if anything is refused, one by one to say where."""
+def each_with_actions(batch: DecisionsBody) -> list[DecisionBody]:
+    """The decisions of a batch; those that have no actions of their own, with the batch's."""
+    return [
+        DecisionBody(_actions_of(batch, index), one.context, one.decision_id, one.top, one.ranking)
+        for index, one in enumerate(batch.decisions)
+    ]
+
+
+def _actions_of(batch: DecisionsBody, index: int) -> list[ActionBody]:
+    own = batch.decisions[index].actions
+    actions = batch.actions if isinstance(own, UnsetType) else own
+    if isinstance(actions, UnsetType):
+        raise InvalidInput(f"{Questions.place_of(index)}/actions", "is needed where the batch has no actions either")
+    return actions
+
+
+def check_size(rows: int, encoder: Encoder) -> None:
+    """Of a batch: shared actions make much of a short body."""
+    if rows > ACTIONS_MAX or rows * encoder.dimension > NUMBERS_PER_REQUEST_MAX:
+        raise TooLarge(
+            f"a batch may have {ACTIONS_MAX:,} actions, and {NUMBERS_PER_REQUEST_MAX:,} numbers in their encoded "
+            "features, all decisions together"
+        )
+
+
+def questions(encoder: Encoder, bodies: list[DecisionBody], shared: Any = UNSET) -> Questions:
+    """All at once; if anything is refused, one by one to say where. Of shared actions it is told as such."""
     try:
         for body in bodies:
             check_top(body.top, len(body.actions))
         phi = encoder.encode_all([(body.context, body.actions) for body in bodies])
     except InvalidInput:
         for index, body in enumerate(bodies):
-            question(encoder, body, Questions.place_of(index))
+            _refuse_with_place(encoder, body, Questions.place_of(index), body.actions is shared)
         raise
     return asked([body.decision_id for body in bodies], list(map(_ids, bodies)), phi, [body.top for body in bodies])
 
@@ -52,6 +78,13 @@ def asked(names: Sequence[str | None], ids: list[list[str]], phi: Array, tops: l
         for name, (start, end), some, top in zip(names, cuts, ids, tops, strict=True)
     ]
     return Questions([next(fresh) if name is None else name for name in names], ids, phi, tops, digests)
+
+
+def _refuse_with_place(encoder: Encoder, body: DecisionBody, place: str, is_shared: bool) -> None:
+    try:
+        question(encoder, body)
+    except InvalidInput as problem:
+        raise problem if is_shared and problem.pointer.startswith("/actions") else problem.within(place) from None
 
 
 def _ids(body: DecisionBody) -> list[str]:

@@ -18,6 +18,7 @@ VALUES_MAX = 1_500_000
 # Of the traffic's bodies.
 CONTAINERS_MAX = 200_000  # objects and arrays
 NAMES_MAX = 200_000
+ACTIONS_MAX = 200_000  # of a batch, all decisions together: they may share them
 # Of a learner's description.
 DESCRIPTION_CONTAINERS_MAX = 10_000
 DESCRIPTION_NAMES_MAX = 1_000

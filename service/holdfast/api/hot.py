@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from holdfast.api.answers import Chosen, DecisionAnswer, DecisionsAnswer, Ranked
-from holdfast.api.asking import question, questions
+from holdfast.api.asking import check_size, each_with_actions, question, questions
 from holdfast.api.batches import decode_rewards
 from holdfast.api.bodies import T, decode
 from holdfast.api.front import Call
@@ -67,14 +67,20 @@ async def _read_batch(call: Call, caller: Actor, encoder: Encoder, raw: bytes) -
     """What is asked, and how much of each ranking: at a glance, or the ordinary way."""
     glanced = glance(raw, encoder)
     if glanced is not None:
-        await charge(call, caller, glanced.rows)
+        await _charge_batch(call, caller, encoder, glanced.rows)
         asked = glanced.questions()
         if asked is not None:
             return asked, glanced.rankings
-    bodies: list[DecisionBody] = decode(_many_decisions, raw or NOTHING_SAID).decisions
+    batch = decode(_many_decisions, raw or NOTHING_SAID)
+    bodies = each_with_actions(batch)
     if glanced is None:
-        await charge(call, caller, sum(len(one.actions) for one in bodies))
-    return questions(encoder, bodies), [one.ranking for one in bodies]
+        await _charge_batch(call, caller, encoder, sum(len(one.actions) for one in bodies))
+    return questions(encoder, bodies, batch.actions), [one.ranking for one in bodies]
+
+
+async def _charge_batch(call: Call, caller: Actor, encoder: Encoder, rows: int) -> None:
+    check_size(rows, encoder)
+    await charge(call, caller, rows)
 
 
 async def reward(call: Call) -> Answer:

@@ -8,8 +8,11 @@ stands in the body letter by letter, so as many colons as accounted for means th
 from itertools import chain
 from typing import Any
 
+import msgspec
+
 from holdfast.api.schemas import (
     ActionBody,
+    BatchedDecisionBody,
     DecisionBody,
     DecisionsBody,
     EpisodeBody,
@@ -45,12 +48,15 @@ def says_each_name_once(body: bytes, decoded: TrafficBody) -> bool:
     return b"\\" not in body and body.count(b":") == _COLONS[type(decoded)](decoded)
 
 
-def _of_decisions(decisions: list[DecisionBody]) -> int:
-    actions = list(chain.from_iterable(one.actions for one in decisions))
-    return len(decisions) + _of_actions(actions) + sum(map(_of_the_rest, decisions))
+def _of_batch(body: DecisionsBody) -> int:
+    """Some or all of them may have the actions of the batch."""
+    said = (body.actions, *(one.actions for one in body.decisions))
+    lists = [actions for actions in said if actions is not msgspec.UNSET]
+    own = len(lists) + _of_actions(list(chain.from_iterable(lists)))
+    return 1 + own + sum(map(_of_the_rest, body.decisions))
 
 
-def _of_the_rest(one: DecisionBody) -> int:
+def _of_the_rest(one: DecisionBody | BatchedDecisionBody) -> int:
     """What a decision says beside its actions."""
     told = (one.decision_id is not None) + (one.top != 1) + (one.ranking != "complete")
     return told + _of_texts(one.decision_id) + (one.context is not None) + _of_features(one.context)
@@ -113,8 +119,8 @@ def _of_texts(*texts: str | None) -> int:
 
 
 _COLONS: dict[type, Any] = {
-    DecisionBody: lambda body: _of_decisions([body]),
-    DecisionsBody: lambda body: 1 + _of_decisions(body.decisions),
+    DecisionBody: lambda body: 1 + _of_actions(body.actions) + _of_the_rest(body),
+    DecisionsBody: _of_batch,
     RewardBody: _of_reward,
     RewardsBody: lambda body: 1 + sum(map(_of_reward, body.rewards)),
     RewardsApart: lambda body: _UNTOLD,

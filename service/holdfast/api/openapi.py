@@ -28,7 +28,9 @@ bodies of {wire.BODY_BYTES_MAX:,} bytes, uncompressed; nesting {bodies.DEPTH_MAX
 {bodies.VALUES_MAX:,} values, {bodies.NAMES_MAX:,} names and {bodies.CONTAINERS_MAX:,} objects and arrays in one body,
 of a learner's description {bodies.DESCRIPTION_NAMES_MAX:,} and {bodies.DESCRIPTION_CONTAINERS_MAX:,};
 finite numbers within ±{limits.NUMBER_MAX:g}; {limits.CANDIDATES_MAX:,} actions in a decision;
-{schemas.BATCH_MAX:,} items in a batch; ids of 1 to {limits.ID_LENGTH_MAX} characters, without NUL;
+{schemas.BATCH_MAX:,} items in a batch; {bodies.ACTIONS_MAX:,} actions of all its decisions, and
+{limits.NUMBERS_PER_REQUEST_MAX:,} numbers in their encoded features;
+ids of 1 to {limits.ID_LENGTH_MAX} characters, without NUL;
 vectors of {limits.VECTOR_LENGTH_MAX:,} numbers; encoded dimension {limits.DIMENSION_MAX:,};
 of JSON features, {limits.TOKENS_MAX:,} in one object, names of {limits.NAME_LENGTH_MAX} characters, texts of
 {limits.TEXT_LENGTH_MAX:,}, {limits.INTERACTIONS_MAX} interactions, {limits.PAIRS_MAX:,} terms per interaction and
@@ -115,9 +117,10 @@ HOT_ROUTES = {
     "/v1/learners/{name}/decisions/batch": HotRoute(
         "decide_many",
         "Decide several times",
-        f"1 to {schemas.BATCH_MAX:,} decisions; all or nothing. The `errors` of a 409 for a `decision_id` that was "
-        "used with another content say which.",
-        schemas.DecisionsBody, 201, answers.DecisionsAnswer, {"decisions": [_ASKED]}, {"decisions": [_DECIDED]},
+        f"1 to {schemas.BATCH_MAX:,} decisions; all or nothing. `actions` beside them are those of every decision that "
+        "has none of its own. The `errors` of a 409 for a `decision_id` that was used with another content say which.",
+        schemas.DecisionsBody, 201, answers.DecisionsAnswer,
+        {"actions": _ASKED["actions"], "decisions": [_ASKED, {"context": [0.3, 0.4]}]}, {"decisions": [_DECIDED]},
     ),
     "/v1/learners/{name}/rewards": HotRoute(
         "reward",

@@ -175,10 +175,25 @@ class ActionBody(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     features: Any = None
 
 
+Actions = Annotated[list[ActionBody], msgspec.Meta(max_length=CANDIDATES_MAX)]
+
+
 class DecisionBody(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """A decision to make."""
 
-    actions: Annotated[list[ActionBody], msgspec.Meta(max_length=CANDIDATES_MAX)]
+    actions: Actions
+    context: Any = None
+    decision_id: Id | None = None
+    top: Annotated[int, msgspec.Meta(ge=1)] = 1
+    ranking: Literal["complete", "chosen"] = "complete"
+
+
+class BatchedDecisionBody(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """One of several decisions to make."""
+
+    actions: Annotated[
+        Actions | msgspec.UnsetType, msgspec.Meta(description="Those of the batch, if it has none of its own.")
+    ] = msgspec.UNSET
     context: Any = None
     decision_id: Id | None = None
     top: Annotated[int, msgspec.Meta(ge=1)] = 1
@@ -188,7 +203,11 @@ class DecisionBody(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 class DecisionsBody(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """Several, all or nothing."""
 
-    decisions: Annotated[list[DecisionBody], msgspec.Meta(min_length=1, max_length=BATCH_MAX)]
+    decisions: Annotated[list[BatchedDecisionBody], msgspec.Meta(min_length=1, max_length=BATCH_MAX)]
+    actions: Annotated[
+        Actions | msgspec.UnsetType,
+        msgspec.Meta(description="Of every decision that has none of its own: a catalogue is said once."),
+    ] = msgspec.UNSET
 
 
 Source = Annotated[str, msgspec.Meta(max_length=ID_LENGTH_MAX, pattern=NO_NUL)]

@@ -27,8 +27,11 @@ class _Action(Struct, forbid_unknown_fields=True, gc=False):
     features: Raw
 
 
+_Actions = Annotated[list[_Action], Meta(min_length=1, max_length=CANDIDATES_MAX)]
+
+
 class _Decision(Struct, forbid_unknown_fields=True, gc=False):
-    actions: Annotated[list[_Action], Meta(min_length=1, max_length=CANDIDATES_MAX)]
+    actions: _Actions | UnsetType = UNSET
     context: Raw | UnsetType = UNSET
     decision_id: Id | UnsetType | None = UNSET
     top: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
@@ -37,6 +40,7 @@ class _Decision(Struct, forbid_unknown_fields=True, gc=False):
 
 class _Batch(Struct, forbid_unknown_fields=True, gc=False):
     decisions: Annotated[list[_Decision], Meta(min_length=1, max_length=BATCH_MAX)]
+    actions: _Actions | UnsetType = UNSET
 
 
 _decoder = msgspec.json.Decoder(_Batch)
@@ -45,39 +49,43 @@ _decoder = msgspec.json.Decoder(_Batch)
 class Glanced:
     """A batch whose names and ids are in order, but whose vectors are still text."""
 
-    def __init__(self, decisions: list[_Decision], encoder: Dense) -> None:
-        self._decisions = decisions
-        self._encoder = encoder
-        self._actions = list(chain.from_iterable(one.actions for one in decisions))
-        self._ids = [[action.id for action in one.actions] for one in decisions]
+    def __init__(self, batch: _Batch, encoder: Dense) -> None:
+        self._decisions, self._encoder = batch.decisions, encoder
+        own = [one.actions for one in batch.decisions if one.actions is not UNSET]
+        self._lists = own if batch.actions is UNSET else [batch.actions, *own]  # as many as decisions, or one for all
+        self._actions = list(chain.from_iterable(self._lists))
+        self._listed_ids = [[action.id for action in actions] for actions in self._lists]
+        count = len(batch.decisions)
+        self._ids = self._listed_ids * count if batch.actions is not UNSET else self._listed_ids
         self._counts = list(map(len, self._ids))
-        self.rows = len(self._actions)
-        self._tops = [one.top or 1 for one in decisions]
-        self.rankings: list[str] = [one.ranking or "complete" for one in decisions]
+        self._tops = [one.top or 1 for one in batch.decisions]
+        self.rows = sum(self._counts)
+        self.rankings: list[str] = [one.ranking or "complete" for one in batch.decisions]
 
     def is_in_order(self, body: bytes) -> bool:
         """Whether each name is said once (see `names`), each id of a decision too, and no more shown than there is."""
-        told = 1 + len(self._decisions) + 2 * self.rows + sum(map(_told, self._decisions))
-        told += "".join(chain.from_iterable(self._ids)).count(":")
+        told = 1 + len(self._lists) + 2 * len(self._actions) + sum(map(_told, self._decisions))
+        told += "".join(chain.from_iterable(self._listed_ids)).count(":")
         return (
-            occurrences(body, b":") == told
-            and list(map(len, map(set, self._ids))) == self._counts
+            len(self._ids) == len(self._decisions)  # not some with actions of their own and some without
+            and occurrences(body, b":") == told
+            and list(map(len, map(set, self._listed_ids))) == list(map(len, self._lists))
             and all(map(le, self._tops, self._counts))
         )
 
     def questions(self) -> Questions | None:
         """None if anything is wrong with the vectors."""
-        encoder = self._encoder
+        encoder, count = self._encoder, len(self._decisions)
         contexts = [one.context for one in self._decisions if one.context is not UNSET]
-        count = len(self._decisions)
         if len(contexts) != (count if encoder.context else 0):
             return None
-        vectors = [*contexts, *(action.features for action in self._actions)]
-        numbers = numbers_of(vectors, [encoder.context] * len(contexts) + [encoder.action] * self.rows)
+        vectors = [action.features for action in self._actions]
+        lengths = [encoder.context] * len(contexts) + [encoder.action] * len(vectors)
+        numbers = numbers_of(contexts + vectors, lengths)
         if numbers is None:
             return None
         cut = count * encoder.context
-        c, a = numbers[:cut].reshape(count, encoder.context), numbers[cut:].reshape(self.rows, encoder.action)
+        c, a = numbers[:cut].reshape(count, encoder.context), numbers[cut:].reshape(len(vectors), encoder.action)
         try:
             phi = encoder.join(c, a, self._counts)
         except InvalidInput:  # too long a vector
@@ -91,7 +99,7 @@ def glance(body: bytes, encoder: Encoder) -> Glanced | None:
         return None
     check_counts(body, CONTAINERS_MAX, NAMES_MAX)
     try:
-        glanced = Glanced(_decoder.decode(body).decisions, encoder)
+        glanced = Glanced(_decoder.decode(body), encoder)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return glanced if glanced.is_in_order(body) else None

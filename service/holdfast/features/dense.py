@@ -96,7 +96,9 @@ class Dense:
         return encode_each(self, requests) if together is None else together
 
     def join(self, contexts: Array, vectors: Array, counts: Sequence[int]) -> Array:
-        """The rows of contexts `(n, context)` and of so many `vectors` `(m, action)` for each of them."""
+        """The rows of contexts `(n, context)` with so many `vectors` `(m, action)` each, or the same for all."""
+        if len(vectors) != sum(counts):
+            vectors = np.tile(vectors, (len(contexts), 1))
         if self.joint == "action":
             return normalise(vectors, self.normalise)
         crossed = self.context * self.action if self.joint == "outer" else 0

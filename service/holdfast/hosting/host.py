@@ -137,7 +137,8 @@ class Host:
         while batch := await self._mailbox.take():
             for some in _asked_then_due(batch):
                 await on_loop(self._serve, some)
-                await asyncio.sleep(0)  # the answers leave, and what has come in is read
+                if not self._mailbox.is_worth_a_transaction():  # or the answers leave while the database has it
+                    await asyncio.sleep(0)  # the answers leave, and what has come in is read
 
     def _serve(self, batch: list[Job]) -> None:
         """One transaction for all; the answers go out after its commit."""

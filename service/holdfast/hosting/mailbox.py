@@ -11,8 +11,9 @@ from holdfast.errors import Unavailable
 from holdfast.hosting.operation import Operation
 
 WAITING_MAX = 4_096
+# In size:
 GATHERED_MAX = 128  # before the first are taken
-TAKEN_MAX = 512  # in size: more would keep the first waiting, and the loop without anything to do meanwhile
+TAKEN_MAX = 512  # more would keep the first waiting, and the loop without anything to do meanwhile
 
 
 class Job(NamedTuple):
@@ -27,6 +28,7 @@ class Mailbox:
 
     def __init__(self) -> None:
         self._waiting: deque[Job] = deque()
+        self._size = 0  # of all that waits
         self._door = threading.Lock()
         self._is_closing = False
         self._loop: asyncio.AbstractEventLoop | None = None  # of the one who takes
@@ -41,6 +43,7 @@ class Mailbox:
             if self._is_closing or len(self._waiting) + len(jobs) > WAITING_MAX:
                 raise Unavailable("the service is stopping or its queue is full")
             self._waiting.extend(jobs)
+            self._size += sum(job.operation.size for job in jobs)
         self._ring()
 
     def put_first(self, job: Job) -> None:
@@ -49,7 +52,12 @@ class Mailbox:
             if self._is_closing:
                 raise Unavailable("the service is stopping")
             self._waiting.appendleft(job)
+            self._size += job.operation.size
         self._ring()
+
+    def is_worth_a_transaction(self) -> bool:
+        """Whether so much waits that nothing is won by waiting for more."""
+        return self._size >= GATHERED_MAX
 
     def close(self) -> None:
         """Nothing more is put in; what is there will be taken."""
@@ -70,16 +78,18 @@ class Mailbox:
     def _next(self) -> list[Job]:
         """As much as one transaction should hold, but at least one."""
         taken, size = [], 0
-        while self._waiting and size < TAKEN_MAX:
-            taken.append(self._waiting.popleft())
-            size += taken[-1].operation.size
+        with self._door:
+            while self._waiting and size < TAKEN_MAX:
+                taken.append(self._waiting.popleft())
+                size += taken[-1].operation.size
+            self._size -= size
         return taken
 
     async def _gathering(self) -> None:
         """Until a turn of the loop has brought nothing new: who comes at the same moment shares a commit."""
         before = 0
-        while before < len(self._waiting) < GATHERED_MAX:
-            before = len(self._waiting)
+        while before < self._size < GATHERED_MAX:
+            before = self._size
             await asyncio.sleep(0)
 
     def _ring(self) -> None:

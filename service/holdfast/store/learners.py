@@ -64,7 +64,7 @@ def being_removed(connection: Connection) -> list[int]:
 
 
 def remove_some(connection: Connection, learner_id: int) -> bool:
-    """Some of its log, or the last of it: the foreign keys take the snapshots along. Whether anything is left."""
+    """Some of its log, or the last of it: the foreign key takes the snapshots along. Whether anything is left."""
     first = connection.execute(select(func.min(events.c.position)).where(events.c.learner_id == learner_id)).scalar()
     if first is None:
         connection.execute(delete(learners).where(learners.c.id == learner_id))

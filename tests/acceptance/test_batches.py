@@ -1,0 +1,64 @@
+"""Batches of decisions over HTTP, against a real server on each database."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy.engine import URL
+
+from tests.acceptance.server import Server, serving
+
+BATCH = "/v1/learners/home/decisions/batch"
+LEARNER = {"name": "home", "kind": "bandit", "features": {"kind": "dense", "context": 2, "action": 1}}
+ACTIONS = [{"id": "a", "features": [0.3]}, {"id": "b", "features": [0.9]}]
+CONTEXTS = [{"context": [0.1 * n, 0.2], "decision_id": f"d{n}"} for n in range(6)]
+
+
+@pytest.fixture
+def server(url: URL) -> Iterator[Server]:
+    with serving(url) as server:
+        assert server.post("/v1/learners", LEARNER).status_code == 201
+        yield server
+
+
+def test_actions_said_once_are_decided_on_as_if_each_decision_had_said_them(server: Server) -> None:
+    shared = server.post(BATCH, {"actions": ACTIONS, "decisions": CONTEXTS})
+    assert shared.status_code == 201
+    spelled = server.post(BATCH, {"decisions": [{**one, "actions": ACTIONS} for one in CONTEXTS]})
+    assert spelled.json() == shared.json()  # the same decisions asked again
+    assert server.http.get("/v1/learners/home/diagnostics").json()["decisions"] == len(CONTEXTS)
+    for one in shared.json()["decisions"]:
+        reward = server.post("/v1/learners/home/rewards", {"decision_id": one["decision_id"], "value": 0.5})
+        assert reward.json()["outcome"] == "learned"
+
+
+def test_a_decision_may_have_actions_of_its_own_beside_the_shared_ones(server: Server) -> None:
+    own = [{"id": "c", "features": [0.1]}]
+    answer = server.post(BATCH, {"actions": ACTIONS, "decisions": [CONTEXTS[0], CONTEXTS[1] | {"actions": own}]})
+    ranked = [{entry["id"] for entry in one["ranking"]} for one in answer.json()["decisions"]]
+    assert ranked == [{"a", "b"}, {"c"}]
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({"decisions": CONTEXTS[:2]}, "/decisions/0/actions"),
+        ({"decisions": [CONTEXTS[0] | {"actions": ACTIONS}, CONTEXTS[1]]}, "/decisions/1/actions"),
+        ({"actions": [ACTIONS[0], {"id": "b", "features": [1, 2]}], "decisions": CONTEXTS}, "/actions/1/features"),
+        ({"actions": [ACTIONS[0], ACTIONS[0]], "decisions": CONTEXTS}, "/actions"),
+        ({"actions": [], "decisions": CONTEXTS}, "/actions"),
+        ({"actions": ACTIONS, "decisions": [CONTEXTS[0], {"context": [1]}]}, "/decisions/1/context"),
+        ({"actions": ACTIONS, "decisions": [CONTEXTS[0], {**CONTEXTS[1], "top": 3}]}, "/decisions/1/top"),
+        (
+            {"actions": ACTIONS, "decisions": [CONTEXTS[0], CONTEXTS[1] | {"actions": [{"id": "c"}]}]},
+            "/decisions/1/actions/0/features",
+        ),
+    ],
+)
+def test_what_is_wrong_with_shared_actions_is_told_of_them_and_nothing_is_decided(
+    server: Server, body: dict[str, Any], pointer: str
+) -> None:
+    refused = server.post(BATCH, body)
+    assert refused.status_code == 422
+    assert [error["pointer"] for error in refused.json()["errors"]] == [pointer]
+    assert server.http.get("/v1/learners/home/diagnostics").json()["decisions"] == 0
