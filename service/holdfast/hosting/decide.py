@@ -6,7 +6,7 @@ array for each thing to be known of them. What that saves is most of what a deci
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain, islice, pairwise, repeat
+from itertools import accumulate, islice, pairwise, repeat
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -62,11 +62,11 @@ def joined(parts: Sequence[Questions]) -> Questions:
     if len(parts) == 1:
         return parts[0]
     return Questions(
-        list(chain.from_iterable(part.decision_ids for part in parts)),
-        list(chain.from_iterable(part.ids for part in parts)),
+        [name for part in parts for name in part.decision_ids],
+        [ids for part in parts for ids in part.ids],
         np.concatenate([part.phi for part in parts]),
-        list(chain.from_iterable(part.tops for part in parts)),
-        list(chain.from_iterable(part.digests for part in parts)),
+        [top for part in parts for top in part.tops],
+        [digest for part in parts for digest in part.digests],
     )
 
 
@@ -205,7 +205,7 @@ def _decide_all(live: LiveBandit, transaction: Transaction, asked: Questions, no
 def _payloads(mode: Mode, asked: Questions, decisions: Decisions) -> list[bytes]:
     """What the log keeps of each."""
     shown = _shown(asked.tops, decisions)
-    starts = decisions.starts().tolist()
+    starts = decisions.starts()
     rows = [start + index for start, some in zip(starts, shown, strict=True) for index in some]
     width = asked.phi.shape[1]
     columns = zip(
@@ -213,7 +213,7 @@ def _payloads(mode: Mode, asked: Questions, decisions: Decisions) -> list[bytes]
         _pieces(decisions.mean, decisions.counts),
         _pieces(decisions.bonus, decisions.counts),
         shown,
-        _pieces(asked.phi[rows], [width * len(some) for some in shown]),
+        _pieces(asked.phi.take(rows, axis=0), [width * len(some) for some in shown]),
         asked.digests,
         repeat(mode),
     )
@@ -223,7 +223,9 @@ def _payloads(mode: Mode, asked: Questions, decisions: Decisions) -> list[bytes]
 def _pieces(numbers: Array, lengths: Sequence[int]) -> list[bytes]:
     """The bytes of so many numbers each."""
     whole = numbers.tobytes()
-    ends = accumulate(NUMBER_BYTES * length for length in lengths)
+    if len(lengths) == 1:
+        return [whole]
+    ends = accumulate([NUMBER_BYTES * length for length in lengths])
     return [whole[start:end] for start, end in pairwise([0, *ends])]
 
 

@@ -3,10 +3,10 @@
 Both learners rank with it: the bandit with a cap of 1, a step of an episode with what can still be earned.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -69,26 +69,24 @@ class Decisions:
     score: Array
     probability: Array
 
-    def starts(self) -> Order:
+    def starts(self) -> list[int]:
         """Where the candidates of each begin."""
-        counts = np.array(self.counts)
-        starts: Order = counts.cumsum() - counts
-        return starts
+        return [0, *accumulate(self.counts[:-1])]
 
     def rankings(self) -> list[Ranking]:
-        shown = self.order + self.starts().repeat(self.counts)
-        columns = (self.mean[shown], self.bonus[shown], self.score[shown], self.probability[shown])
-        rows = (_rows(column, self.counts) for column in (self.order, *columns))
-        return list(map(Ranking._make, zip(self.chosen, *rows, strict=True)))
+        if min(self.counts) != max(self.counts):
+            return [self._one(index, *cut).ranking() for index, cut in enumerate(self._cuts())]
+        order = self.order.reshape(len(self.counts), -1)
+        places = order + np.arange(0, order.size, self.counts[0])[:, None]
+        columns = np.array((self.mean, self.bonus, self.score, self.probability)).take(places, axis=1)
+        return list(map(Ranking._make, zip(self.chosen, order.tolist(), *columns.tolist(), strict=True)))
 
+    def _cuts(self) -> Iterator[tuple[int, int]]:
+        return pairwise([0, *accumulate(self.counts)])
 
-def _rows(column: npt.NDArray[Any], counts: Sequence[int]) -> list[list[Any]]:
-    """What belongs to each decision."""
-    if min(counts) == max(counts):
-        rows: list[list[Any]] = column.reshape(-1, counts[0]).tolist()
-        return rows
-    values = column.tolist()
-    return [values[start:end] for start, end in pairwise([0, *accumulate(counts)])]
+    def _one(self, index: int, start: int, end: int) -> Decision:
+        columns = (self.mean, self.bonus, self.score, self.probability)
+        return Decision(self.chosen[index], self.order[start:end], *(column[start:end] for column in columns))
 
 
 def rank(mean: Array, bonus: Array, cap: float, draw: Draw, top: int = 1) -> Decision:
@@ -108,14 +106,17 @@ def rank_all(
     mean: Array, bonus: Array, counts: Sequence[int], cap: float, first: Draw, tops: Sequence[int]
 ) -> Decisions:
     """`rank` of so many candidates each, at successive positions; at once where that is possible."""
+    if len(counts) == 1:
+        one = rank(mean, bonus, cap, first, tops[0])
+        return Decisions(counts, [one.chosen], one.order, one.mean, one.bonus, one.score, one.probability)
     if min(counts) == max(counts) > 1 and set(tops) == {1} and not first.floor:
         return _rank_alike(mean.reshape(len(counts), -1), bonus.reshape(len(counts), -1), cap, first)
     cuts = enumerate(zip(pairwise([0, *accumulate(counts)]), tops, strict=True))
     ranked = [
         rank(mean[start:end], bonus[start:end], cap, _later(first, place), top) for place, ((start, end), top) in cuts
     ]
-    chosen, *columns = zip(*ranked, strict=True)
-    return Decisions(counts, list(chosen), *map(np.concatenate, columns))
+    each, *columns = zip(*ranked, strict=True)
+    return Decisions(counts, list(each), *map(np.concatenate, columns))
 
 
 def _rank_alike(mean: Array, bonus: Array, cap: float, first: Draw) -> Decisions:
@@ -128,9 +129,10 @@ def _rank_alike(mean: Array, bonus: Array, cap: float, first: Draw) -> Decisions
     order: Order = (-key).argsort(axis=1, kind="stable")
     for place in tied.nonzero()[0].tolist():
         order[place] = _drawn(key[place], _generator(_later(first, place)))
+    best = order[:, 0]
     probability = np.zeros(score.shape)
-    probability[np.arange(len(score)), order[:, 0]] = 1.0
-    counts, chosen = [mean.shape[1]] * len(mean), order[:, 0].tolist()
+    probability[np.arange(len(best)), best] = 1.0
+    counts, chosen = [mean.shape[1]] * len(mean), best.tolist()
     columns = (column.ravel() for column in (mean, bonus, score, probability))
     return Decisions(counts, chosen, order.ravel(), *columns)
 
@@ -176,7 +178,8 @@ def _drawn(key: Array, rng: np.random.Generator) -> Order:
 
 def _are_tied(key: Array) -> npt.NDArray[np.bool_]:
     """Of each row, whether another is as good as its best."""
-    tied: npt.NDArray[np.bool_] = (key.max(axis=1, keepdims=True) - key <= ROUNDING).sum(axis=1) > 1
+    best = np.partition(key, -2, axis=1)[:, -2:]
+    tied: npt.NDArray[np.bool_] = best[:, 1] - best[:, 0] <= ROUNDING
     return tied
 
 
