@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.errors import Unavailable
 from holdfast.hosting.decide import Decide, Questions
-from holdfast.hosting.mailbox import TAKEN_MAX, WAITING_MAX, Job, Mailbox
+from holdfast.hosting.mailbox import GATHERED_MAX, TAKEN_MAX, WAITING_MAX, Job, Mailbox
 from holdfast.hosting.settle import Settle
 
 
@@ -113,3 +113,33 @@ def test_closing_wakes_whoever_waits() -> None:
         return await mailbox.take()
 
     assert asyncio.run(both()) == []
+
+
+def test_much_that_waits_is_not_kept_for_more_and_little_is() -> None:
+    async def taken_with(first: int) -> int:
+        """How many are taken where one more comes with each turn of the loop."""
+        mailbox = Mailbox()
+        loop = asyncio.get_running_loop()
+
+        def one_more(left: int) -> None:
+            mailbox.put(jobs())
+            if left:
+                loop.call_soon(one_more, left - 1)
+
+        loop.call_soon(mailbox.put, [Job(of_size(first), Future())])
+        loop.call_soon(one_more, 20)
+        return len(await mailbox.take())
+
+    assert asyncio.run(taken_with(GATHERED_MAX)) < 5
+    assert asyncio.run(taken_with(1)) == 22
+
+
+def test_what_waits_is_worth_a_transaction_by_its_size_until_it_is_taken() -> None:
+    mailbox = Mailbox()
+    mailbox.put(jobs(GATHERED_MAX - 2))
+    mailbox.put_first(jobs()[0])
+    assert not mailbox.is_worth_a_transaction()
+    mailbox.put([Job(of_size(2), Future())])
+    assert mailbox.is_worth_a_transaction()
+    asyncio.run(mailbox.take())
+    assert not mailbox.is_worth_a_transaction()

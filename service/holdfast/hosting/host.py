@@ -137,8 +137,12 @@ class Host:
         while batch := await self._mailbox.take():
             for some in _asked_then_due(batch):
                 await on_loop(self._serve, some)
-                if not self._mailbox.is_worth_a_transaction():  # or the answers leave while the database has it
+                if not self._is_next_at_once():
                     await asyncio.sleep(0)  # the answers leave, and what has come in is read
+
+    def _is_next_at_once(self) -> bool:
+        """Whether the next transaction goes first, and the answers of this one leave while the database has that."""
+        return self._database.works_beside_us and self._mailbox.is_worth_a_transaction()
 
     def _serve(self, batch: list[Job]) -> None:
         """One transaction for all; the answers go out after its commit."""
