@@ -15,7 +15,7 @@ from sqlalchemy import text
 from holdfast.store import engine
 from holdfast.store.bulk import driver_of
 from holdfast.store.database import Database
-from holdfast.store.waiting import apart, happens, on_loop
+from holdfast.store.waiting import Turn, apart, happens, on_loop
 from tests.databases import fresh_url
 
 SOON_S = 0.05
@@ -149,3 +149,15 @@ def test_postgresql_is_waited_for_without_keeping_the_loop(tmp_path: Path) -> No
     assert asyncio.run(both()) == 7
     database.close()
     assert len(ticks) > 10  # of about sixty; one or two if the loop had to wait
+
+
+def test_a_turn_has_come_once_the_loop_has_gone_on() -> None:
+    async def turns() -> list[bool]:
+        turn = Turn()
+        seen = [turn.has_come]
+        await on_loop(lambda: None)  # which never waits
+        seen.append(turn.has_come)
+        await on_loop(apart, lambda: None)
+        return [*seen, turn.has_come]
+
+    assert asyncio.run(turns()) == [False, False, True]

@@ -41,7 +41,7 @@ from holdfast.store import learners as rows
 from holdfast.store.bulk import Locked, Overtaken
 from holdfast.store.database import Connection, Database
 from holdfast.store.log import Transaction
-from holdfast.store.waiting import apart, on_loop
+from holdfast.store.waiting import Turn, apart, on_loop
 
 TURN_S = 0.01  # what takes longer is not done on the event loop's thread
 CAUGHT_UP_AT_ONCE = 500  # events, likewise
@@ -136,13 +136,11 @@ class Host:
     async def _work(self) -> None:
         while batch := await self._mailbox.take():
             for some in _asked_then_due(batch):
+                turn = Turn()
                 await on_loop(self._serve, some)
-                if not self._is_next_at_once():
+                # Where the loop goes on while the database works, the next transaction is sent first, if much waits.
+                if not (turn.has_come and self._mailbox.is_worth_a_transaction()):
                     await asyncio.sleep(0)  # the answers leave, and what has come in is read
-
-    def _is_next_at_once(self) -> bool:
-        """Whether the next transaction goes first, and the answers of this one leave while the database has that."""
-        return self._database.works_beside_us and self._mailbox.is_worth_a_transaction()
 
     def _serve(self, batch: list[Job]) -> None:
         """One transaction for all; the answers go out after its commit."""
@@ -151,7 +149,7 @@ class Host:
             with self._database.write() as connection:
                 transaction = Transaction(connection)
                 answers = self._perform(batch, transaction)
-                transaction.flush()
+                transaction.flush(is_last=True)
         except Overtaken:
             self.meter.dropped()
             self._forget(batch)

@@ -34,7 +34,6 @@ class Database:
         self._held: list[Connection] = []  # at most one
         self._is_closed = False
         self._turn = threading.Lock()  # of those who write to SQLite, which has one at a time
-        self.works_beside_us = engine.dialect.name == "postgresql"  # while it does, an event loop goes on
 
     @contextmanager
     def write(self) -> Iterator[Connection]:

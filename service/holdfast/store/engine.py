@@ -2,7 +2,7 @@
 
 import fcntl
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -39,6 +39,7 @@ class SQLiteConnection(sqlite3.Connection):
     """Neither a slow disk nor another process that writes keeps the thread of an event loop."""
 
     _commit_s = 0.0  # lately
+    _put_off: Callable[[], None] | None = None
 
     def begin_writing(self) -> None:
         self.execute("PRAGMA busy_timeout=0")
@@ -52,16 +53,33 @@ class SQLiteConnection(sqlite3.Connection):
             self.execute(f"PRAGMA busy_timeout={SQLITE_BUSY_TIMEOUT_MS}")
         apart(partial(self.execute, "BEGIN IMMEDIATE"))
 
+    def put_off(self, work: Callable[[], None]) -> None:
+        """Do this with the commit. It takes long, so that is done apart."""
+        self._put_off = work
+
+    def rollback(self) -> None:
+        self._put_off = None
+        super().rollback()
+
     def commit(self) -> None:
         """What fails for want of room may have ended the whole transaction, and then there is nothing to commit."""
         if not self.in_transaction:
             raise sqlite3.OperationalError("the transaction had ended before")
+        if self._put_off is not None:
+            apart(self._finish)
+            return
         started = perf_counter()
         if self._commit_s > SQLITE_COMMIT_IS_SLOW_S:
             apart(super().commit)
         else:
             super().commit()
         self._commit_s += (perf_counter() - started - self._commit_s) / 8
+
+    def _finish(self) -> None:
+        work, self._put_off = self._put_off, None
+        if work is not None:
+            work()
+        super().commit()
 
 
 def parse_url(text: str) -> URL:

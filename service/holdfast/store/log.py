@@ -145,12 +145,15 @@ class Transaction:
         self._new_answers[scope, key] = answer
         self._answered_at = now
 
-    def flush(self) -> None:
-        """Send everything so far; the commit is the caller's. Whoever must read the log itself sends it first."""
+    def flush(self, is_last: bool = False) -> None:
+        """Send everything so far; the commit is the caller's. Whoever must read the log itself sends it first.
+
+        What is sent last may be put off until the commit, which follows.
+        """
         if self._heads:
             waiting = [(owner, *wait) for owner, waits in self._new_waiting.items() for wait in waits.items()]
             changes = Changes(self._new_events, waiting, self._settled, list(self._heads.items()))
-            self._bulk.write(self.connection, changes)
+            self._bulk.write(self.connection, changes, is_last)
             self._heads, self._new_events, self._settled = {}, [], []
             self._new_waiting.clear()
         if self._new_answers:

@@ -80,7 +80,7 @@ class PostgreSQL:
     def heard(self, connection: Connection, learner_id: int, positions: Sequence[int]) -> Iterable[tuple[Any, ...]]:
         return sorted(_rows(connection, self.HEARD, _EVENT, _numbers(positions), _bigint(learner_id)))
 
-    def write(self, connection: Connection, changes: Changes) -> None:
+    def write(self, connection: Connection, changes: Changes, is_last: bool = False) -> None:
         driver = _driver(connection)
         driver.put_off(self.INSERT_EVENTS, _columns(_EVENTS, changes.events))
         if changes.waiting:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from sqlite3 import Connection as Driver
 from typing import Any
@@ -11,7 +11,8 @@ from sqlalchemy import Connection
 
 from holdfast.store.bulk import Changes, Locked, Rows, driver_of
 
-ROWS_AT_ONCE = 64
+ROWS_AT_ONCE = (256, 64)  # or all that is left: of few numbers, since the driver keeps a prepared statement for each
+LARGE = 128  # events, that it takes long to write
 
 
 class SQLite:
@@ -54,8 +55,14 @@ class SQLite:
     def heard(self, connection: Connection, learner_id: int, positions: Sequence[int]) -> Iterable[tuple[Any, ...]]:
         return _rows(connection, self.HEARD, json.dumps(positions), learner_id)
 
-    def write(self, connection: Connection, changes: Changes) -> None:
-        driver: Driver = driver_of(connection)
+    def write(self, connection: Connection, changes: Changes, is_last: bool = False) -> None:
+        write = partial(self._write, driver_of(connection), changes)
+        if is_last and len(changes.events) >= LARGE:
+            driver_of(connection).put_off(write)
+        else:
+            write()
+
+    def _write(self, driver: Driver, changes: Changes) -> None:
         _insert(driver, self.INSERT_EVENTS, changes.events)
         _insert(driver, self.INSERT_WAITING, changes.waiting)
         if changes.settled:
@@ -69,9 +76,12 @@ def _rows(connection: Connection, statement: str, *parameters: object) -> Rows:
 
 
 def _insert(driver: Driver, statement: str, rows: Rows) -> None:
-    for start in range(0, len(rows), ROWS_AT_ONCE):
-        some = rows[start : start + ROWS_AT_ONCE]
-        driver.execute(_of_rows(statement, len(some)), tuple(chain.from_iterable(some)))
+    start = 0
+    while left := len(rows) - start:
+        count = next((number for number in ROWS_AT_ONCE if number <= left), left)
+        some = rows[start : start + count]
+        driver.execute(_of_rows(statement, count), tuple(chain.from_iterable(some)))
+        start += count
 
 
 @cache

@@ -61,6 +61,17 @@ async def on_loop(work: Callable[..., T], *arguments: Any) -> T:
     return await greenlet_spawn(work, *arguments)
 
 
+class Turn:
+    """Whether the running event loop has gone on since."""
+
+    def __init__(self) -> None:
+        self.has_come = False
+        asyncio.get_running_loop().call_soon(self._come)
+
+    def _come(self) -> None:
+        self.has_come = True
+
+
 def apart(work: Callable[[], T]) -> T:
     """Do this on another thread if the event loop would have to wait for it."""
     if not in_greenlet():
