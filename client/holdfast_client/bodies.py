@@ -120,22 +120,24 @@ def question(
 
 def questions(many: Sequence[Question]) -> list[dict[str, Any]]:
     """Several of them; whatever else an item has goes along, for the server to judge. None says nothing."""
-    lists = {id(one["actions"]): listed(one["actions"]) for one in many}
+    asked = list(many)
+    given = [one["actions"] for one in asked]  # held while they are known by their identity
+    lists = {id(actions): listed(actions) for actions in given}
     return [
         {name: said for name, said in one.items() if said is not None}
-        | {"decision_id": _named(one.get("decision_id")), "actions": lists[id(one["actions"])]}
-        for one in many
+        | {"decision_id": _named(one.get("decision_id")), "actions": lists[id(actions)]}
+        for one, actions in zip(asked, given, strict=True)
     ]
 
 
 def batch(asked: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Questions as one body. If all of them have the same actions, that is, the same object, these are said once.
+    """Questions as one body. If several have the same actions, that is, the same object, these are said once.
 
     >>> actions = [{"id": "a"}]
     >>> batch([{"actions": actions, "context": [1.0]}, {"actions": actions, "context": [2.0]}])
     {'actions': [{'id': 'a'}], 'decisions': [{'context': [1.0]}, {'context': [2.0]}]}
     """
-    if len({id(one["actions"]) for one in asked}) != 1:
+    if len(asked) < 2 or len({id(one["actions"]) for one in asked}) > 1:
         return {"decisions": asked}
     rest = [{name: said for name, said in one.items() if name != "actions"} for one in asked]
     return {"actions": asked[0]["actions"], "decisions": rest}

@@ -84,8 +84,9 @@ def _settle_python() -> None:
     gc.set_threshold(GARBAGE_LOOK_EVERY)
     sys.setswitchinterval(TURN_S)
     with suppress(OSError, AttributeError):  # another C library
+        mallopt = ctypes.CDLL(None).mallopt
         for parameter, value in MEMORY.items():
-            ctypes.CDLL(None).mallopt(parameter, value)
+            mallopt(parameter, value)
 
 
 def front(app: FastAPI, settings: Settings) -> Watch:

@@ -212,11 +212,6 @@ def _sizes() -> Iterator[Hostile]:
     batch = b",".join([b'{"decision_id":"d","value":1}'] * 1_001)
     yield Hostile("1,001 rewards", REWARD_MANY, b'{"rewards": [%b]}' % batch, 422)
     yield Hostile("1,001 decisions", DECIDE_MANY, b'{"decisions": [%b]}' % b",".join([dumped(GOOD)] * 1_001), 422)
-    catalogue, everybody = [{"id": str(i), "features": [0.3]} for i in range(10_000)], [{"context": [0.1, 0.2]}] * 1_000
-    shared = {"actions": catalogue, "decisions": everybody}
-    yield Hostile("10,000 actions for 1,000 decisions", DECIDE_MANY, dumped(shared), 413)
-    hashed_shared = {"actions": [{"id": str(i)} for i in range(10_000)], "decisions": [{}] * 1_000}
-    yield Hostile("10,000 hashed actions for 1,000", f"{hashed}/batch", dumped(hashed_shared), 413)
     for path in (DECIDE, DECIDE_MANY, REWARD, REWARD_MANY, LEARNERS):
         yield Hostile(f"9 MB to {path}", path, b" " * 9_000_000 + b"{}", 413)
     yield Hostile("9 MB to a change", HOME, b" " * 9_000_000 + b"{}", 413, "PATCH")

@@ -39,6 +39,23 @@ def test_a_decision_may_have_actions_of_its_own_beside_the_shared_ones(server: S
     assert ranked == [{"a", "b"}, {"c"}]
 
 
+def test_the_first_answer_again_is_the_first_answer_in_every_mode(server: Server) -> None:
+    for mode in ("shadow", "frozen", "online"):
+        assert server.http.patch("/v1/learners/home", json={"mode": mode}).status_code == 200
+        body = {"actions": ACTIONS, "decisions": [{"context": [0.3, 0.1], "decision_id": mode, "top": 2}]}
+        assert server.post(BATCH, body).json() == server.post(BATCH, body).json()
+
+
+def test_a_batch_of_more_numbers_than_a_batch_may_have_is_too_large(server: Server) -> None:
+    features = {"kind": "dense", "context": 40, "action": 48, "joint": "outer"}
+    assert server.post("/v1/learners", LEARNER | {"name": "wide", "features": features}).status_code == 201
+    actions = [{"id": str(i), "features": [0.1] * 48} for i in range(10)]
+    body = {"actions": actions, "decisions": [{"context": [0.1] * 40}] * 500}
+    refused = server.post("/v1/learners/wide/decisions/batch", body)
+    assert (refused.status_code, refused.json()["type"]) == (413, "too-large")
+    assert server.post("/v1/learners/wide/decisions/batch", body | {"decisions": body["decisions"][:3]}).is_success
+
+
 @pytest.mark.parametrize(
     ("body", "pointer"),
     [

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.acceptance import hostile_sessions
+from tests.acceptance import hostile_batches, hostile_sessions
 from tests.acceptance.hostile import DECIDE, GOOD, HOME, LEARNER, LEARNERS, Hostile, everything
 from tests.acceptance.server import Server, serving
 from tests.databases import KINDS, fresh_url
@@ -59,7 +59,7 @@ def faults(hostile: Hostile, answer: httpx.Response) -> Iterator[str]:
 def test_every_hostile_request_is_refused_and_costs_its_neighbours_nothing(server: Server) -> None:
     assert server.post(DECIDE, GOOD).status_code == 201
     before, found, count = resident_mb(server), [], 0
-    for hostile in (*everything(), *hostile_sessions.everything()):
+    for hostile in (*everything(), *hostile_sessions.everything(), *hostile_batches.everything()):
         count += 1
         found += [f"{hostile.name}: {fault}" for fault in faults(hostile, send(server, hostile))]
     grown = resident_mb(server) - before

@@ -56,6 +56,19 @@ def test_the_log_is_read_page_by_page_and_from_a_position(client: Client) -> Non
     assert [event.position for event in client.log("home", after=3, page_size=2)] == [4, 5]
 
 
+def test_questions_may_come_one_by_one_and_make_their_actions_when_they_are_asked_for(client: Client) -> None:
+    class Lazy(dict[str, Any]):
+        def __getitem__(self, name: str) -> Any:
+            return list(super().__getitem__(name))
+
+    some = ({"actions": {"a": [0.3], f"b{i}": [0.9]}, "context": [0.1, 0.2]} for i in range(3))
+    made = client.decide_many("home", some)  # type: ignore[arg-type]
+    assert [{one.id for one in decision.ranking} for decision in made] == [{"a", f"b{i}"} for i in range(3)]
+    lazy = [Lazy(actions=[{"id": f"c{i}", "features": [0.3]}], context=[0.1, 0.2]) for i in range(20)]
+    made = client.decide_many("home", lazy)  # type: ignore[arg-type]
+    assert [decision.action.id for decision in made] == [f"c{i}" for i in range(20)]
+
+
 def test_actions_are_ids_or_objects_or_features_by_id_and_arrays_are_lists(client: Client) -> None:
     objects = [{"id": "a", "features": np.array([0.3])}, {"id": "b", "features": [np.float64(0.9)]}]
     first = client.decide("home", objects, np.array([0.1, 0.2]), decision_id="d")

@@ -139,7 +139,7 @@ def test_what_waits_is_worth_a_transaction_by_its_size_until_it_is_taken() -> No
     mailbox.put(jobs(GATHERED_MAX - 2))
     mailbox.put_first(jobs()[0])
     assert not mailbox.is_worth_a_transaction()
-    mailbox.put([Job(of_size(2), Future())])
+    mailbox.put(jobs())
     assert mailbox.is_worth_a_transaction()
     asyncio.run(mailbox.take())
     assert not mailbox.is_worth_a_transaction()

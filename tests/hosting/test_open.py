@@ -54,13 +54,32 @@ def test_a_decision_whose_wait_has_ended_is_late_though_it_was_remembered(driver
 
 
 def test_the_oldest_are_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remembered, "BYTES_MAX", 250)
+    monkeypatch.setattr(remembered, "BYTES_MAX", 900)
     decisions = OpenDecisions()
-    for position in range(1, 5):
+    for position in range(1, 10):
         event = Event(position, "decision", f"d/{position}", 0, None, None, bytes(100))
         decisions.remember({event.event_id: Found(event, 9)})
         decisions.trim()
-    assert [position for position in range(1, 5) if f"d/{position}" in decisions] == [3, 4]
+    assert [position for position in range(1, 10) if f"d/{position}" in decisions] == [5, 6, 7, 8, 9]
+    for position in (5, 9):  # one of the older, one of the newer
+        found = decisions.forget(f"d/{position}")
+        assert found is not None
+        assert found.event.position == position
+        assert decisions.forget(f"d/{position}") is None
+    decisions.clear()
+    assert not any(f"d/{position}" in decisions for position in range(1, 10))
+
+
+def test_what_another_process_has_said_of_an_older_one_is_not_overlooked(
+    driver: Driver, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remembered, "BYTES_MAX", 600)
+    driver.decide("d1")
+    driver.decide("d2")
+    assert looked_up(driver, "d1") == 0
+    with driving(database, driver.clock) as other:
+        assert other.reward("d1", 1.0).outcome == "learned"
+    assert driver.reward("d1", 1.0).outcome == "duplicate"
 
 
 def test_a_reward_finds_its_decision_though_its_neighbours_in_the_batch_push_it_out(

@@ -3,18 +3,20 @@
 from concurrent.futures import Future
 from typing import Any
 
+import numpy as np
 import pytest
 
 from holdfast.errors import Conflict, Unavailable
 from holdfast.hosting.blueprint import draw
 from holdfast.hosting.bring import Observation, Observe
-from holdfast.hosting.decide import Answered, Decide, joined
+from holdfast.hosting.decide import Answered, Decide, Questions, joined
 from holdfast.hosting.ids import new_id, new_ids
 from holdfast.hosting.learn import Claim, Reward, Verdict
 from holdfast.hosting.live import LiveLearner
 from holdfast.hosting.mailbox import WAITING_MAX, Job
 from holdfast.hosting.once import Once, Rendered
 from holdfast.hosting.operation import Needs, Operation, runs_of_strangers
+from holdfast.hosting.records import shown_features, unpack_decision
 from holdfast.store import learners
 from holdfast.store.database import Database
 from holdfast.store.log import due, events_after
@@ -113,6 +115,26 @@ def test_many_decisions_in_one_batch_rank_as_they_would_alone(driver: Driver) ->
         assert answered.ranking.order == alone.ranking.order
 
 
+def test_of_questions_with_repeats_among_them_only_the_new_are_decided_each_on_its_own_actions(
+    driver: Driver, database: Database
+) -> None:
+    def asked(number: int) -> Questions:
+        """With as many actions as its number."""
+        phi = np.random.default_rng(number).uniform(0.1, 0.5, size=(number, 3))
+        ids = [f"{number}.{i}" for i in range(number)]
+        return Questions([f"q{number}"], [ids], phi, [min(2, number)], [bytes([number])])
+
+    driver.host.submit(Decide("home", asked(3))).result(10)
+    together(driver, Decide("home", joined([asked(n) for n in (1, 3, 4, 2, 3, 4)])))
+    with database.read() as connection:
+        events = events_after(connection, 1, 0)
+    assert [event.event_id for event in events] == ["d/q3", "d/q1", "d/q4", "d/q2"]
+    for event, number in zip(events, (3, 1, 4, 2), strict=True):
+        record = unpack_decision(event.payload)
+        assert record.ids == asked(number).ids[0]
+        assert shown_features(record).tolist() == asked(number).phi[record.shown].tolist()
+
+
 def test_runs_are_cut_where_a_name_comes_back() -> None:
     runs = runs_of_strangers(["ab", "c", "bd", "e", "e"], list)
     assert list(runs) == [["ab", "c"], ["bd", "e"], ["e"]]
@@ -199,7 +221,7 @@ def test_every_learner_of_a_batch_has_its_head_moved(driver: Driver, database: D
 
 
 def test_a_batch_larger_than_one_statement_takes_is_written_whole(driver: Driver, database: Database) -> None:
-    count = 2 * ROWS_AT_ONCE + 1
+    count = sum(ROWS_AT_ONCE) + 7
     together(driver, Decide("home", joined([driver.ask(f"d{i}") for i in range(count)])))
     with database.read() as connection:
         assert [event.event_id for event in events_after(connection, 1, 0)] == [f"d/d{i}" for i in range(count)]

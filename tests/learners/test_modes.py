@@ -3,6 +3,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from holdfast.arrays import cuts
 from holdfast.errors import InvalidConfiguration
 from holdfast.learners import BanditSpec, build_bandit, codec, modes
 
@@ -32,6 +33,17 @@ def test_shadow_answers_the_first_and_still_says_what_it_would_prefer() -> None:
     assert decision.chosen == 0
     assert decision.probability.tolist() == [1.0, 0.0, 0.0]
     assert decision.order[0] == 1
+
+
+@pytest.mark.parametrize("mode", modes.MODES)
+@pytest.mark.parametrize("counts", [[3, 3, 3], [2, 3, 1]])
+def test_many_decisions_at_once_are_those_made_one_by_one_in_every_mode(mode: modes.Mode, counts: list[int]) -> None:
+    options = np.random.default_rng(3).uniform(-0.5, 0.5, (sum(counts), 3))
+    together = modes.decide_all(mode, BANDIT, STATE, options, counts, 7, [1, 1, 1]).rankings()
+    for place, (start, end) in enumerate(cuts(counts)):
+        alone = modes.decide(mode, BANDIT, STATE, options[start:end], 7 + place).ranking()
+        assert together[place][:2] == alone[:2]
+        assert together[place].probability == alone.probability
 
 
 def test_shadow_learns_from_what_was_shown() -> None:

@@ -2,18 +2,17 @@
 
 import hashlib
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from holdfast.api.bodies import ACTIONS_MAX
+from holdfast.api.bodies import ACTIONS_MAX, ID_CHARACTERS_MAX, SPELLED_BYTES_MAX
 from holdfast.api.schemas import ActionBody, DecisionBody, DecisionsBody
-from holdfast.arrays import Array
+from holdfast.arrays import Array, cuts
 from holdfast.errors import InvalidInput, TooLarge
-from holdfast.features import Encoder
-from holdfast.features.limits import NUMBERS_PER_REQUEST_MAX
+from holdfast.features import Dense, Encoder
+from holdfast.features.limits import NUMBERS_PER_BATCH_MAX
 from holdfast.hosting.decide import NEVER_ASKED, Questions, check_top
 from holdfast.hosting.ids import new_ids
 
@@ -45,13 +44,22 @@ def _actions_of(batch: DecisionsBody, index: int) -> list[ActionBody]:
     return actions
 
 
-def check_size(rows: int, encoder: Encoder) -> None:
-    """Of a batch: shared actions make much of a short body."""
-    if rows > ACTIONS_MAX or rows * encoder.dimension > NUMBERS_PER_REQUEST_MAX:
+def check_size(rows: int, id_characters: int, encoder: Encoder) -> None:
+    """Of a batch."""
+    if rows > ACTIONS_MAX or rows * encoder.dimension > NUMBERS_PER_BATCH_MAX or id_characters > ID_CHARACTERS_MAX:
         raise TooLarge(
-            f"a batch may have {ACTIONS_MAX:,} actions, and {NUMBERS_PER_REQUEST_MAX:,} numbers in their encoded "
-            "features, all decisions together"
+            f"all decisions of a batch together may have {ACTIONS_MAX:,} actions, {ID_CHARACTERS_MAX:,} characters in "
+            f"their ids, and {NUMBERS_PER_BATCH_MAX:,} numbers in their encoded features"
         )
+
+
+def check_spelled(batch: DecisionsBody, encoder: Encoder) -> None:
+    """Refuse what could not be sent if every decision said the shared actions itself."""
+    if isinstance(encoder, Dense) and encoder.joins_vectors:
+        return
+    users = sum(one.actions is UNSET for one in batch.decisions)
+    if users > 1 and users * len(_encode(batch.actions)) > SPELLED_BYTES_MAX:
+        raise TooLarge(f"shared actions may have {SPELLED_BYTES_MAX:,} bytes, counted for each decision")
 
 
 def questions(encoder: Encoder, bodies: list[DecisionBody], shared: Any = UNSET) -> Questions:
@@ -72,10 +80,9 @@ def asked(names: Sequence[str | None], ids: list[list[str]], phi: Array, tops: l
     if not any(names):
         return Questions(new_ids(len(names)), ids, phi, tops, [NEVER_ASKED] * len(names))
     fresh = iter(new_ids(names.count(None)))
-    cuts = pairwise([0, *accumulate(map(len, ids))])
     digests = [
         NEVER_ASKED if name is None else _digest(phi[start:end], some, top)
-        for name, (start, end), some, top in zip(names, cuts, ids, tops, strict=True)
+        for name, (start, end), some, top in zip(names, cuts(map(len, ids)), ids, tops, strict=True)
     ]
     return Questions([next(fresh) if name is None else name for name in names], ids, phi, tops, digests)
 

@@ -18,7 +18,10 @@ VALUES_MAX = 1_500_000
 # Of the traffic's bodies.
 CONTAINERS_MAX = 200_000  # objects and arrays
 NAMES_MAX = 200_000
-ACTIONS_MAX = 200_000  # of a batch, all decisions together: they may share them
+# Of a batch, all decisions together. Actions that they share count for each: a short body could ask for very much.
+ACTIONS_MAX = 200_000
+ID_CHARACTERS_MAX = 2**23  # of those actions: they are in the log and in the answer
+SPELLED_BYTES_MAX = 2**23  # of those actions as JSON, where they are not plain vectors: each is read anew
 # Of a learner's description.
 DESCRIPTION_CONTAINERS_MAX = 10_000
 DESCRIPTION_NAMES_MAX = 1_000

@@ -5,12 +5,14 @@ They are plain functions on typed msgspec bodies: FastAPI's way would cost more 
 
 import hashlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
+from starlette.concurrency import run_in_threadpool
 
 from holdfast.api.answers import Chosen, DecisionAnswer, DecisionsAnswer, Ranked
-from holdfast.api.asking import check_size, each_with_actions, question, questions
+from holdfast.api.asking import check_size, check_spelled, each_with_actions, question, questions
 from holdfast.api.batches import decode_rewards
 from holdfast.api.bodies import T, decode
 from holdfast.api.front import Call
@@ -29,6 +31,7 @@ from holdfast.hosting.sessions.step import StepAnswered
 from holdfast.store.audit import Actor
 
 SCOPE_MAX = 512
+ROWS_AT_ONCE = 500  # more are encoded where nobody has to wait for it
 NOTHING_SAID = b"{}"  # by an empty body
 
 _one_decision = msgspec.json.Decoder(DecisionBody)
@@ -67,20 +70,20 @@ async def _read_batch(call: Call, caller: Actor, encoder: Encoder, raw: bytes) -
     """What is asked, and how much of each ranking: at a glance, or the ordinary way."""
     glanced = glance(raw, encoder)
     if glanced is not None:
-        await _charge_batch(call, caller, encoder, glanced.rows)
+        check_size(glanced.rows, glanced.id_characters, encoder)
+        await charge(call, caller, glanced.rows)
         asked = glanced.questions()
         if asked is not None:
             return asked, glanced.rankings
     batch = decode(_many_decisions, raw or NOTHING_SAID)
     bodies = each_with_actions(batch)
+    rows = sum(len(one.actions) for one in bodies)
     if glanced is None:
-        await _charge_batch(call, caller, encoder, sum(len(one.actions) for one in bodies))
-    return questions(encoder, bodies, batch.actions), [one.ranking for one in bodies]
-
-
-async def _charge_batch(call: Call, caller: Actor, encoder: Encoder, rows: int) -> None:
-    check_size(rows, encoder)
-    await charge(call, caller, rows)
+        check_size(rows, sum(len(action.id) for one in bodies for action in one.actions), encoder)
+        check_spelled(batch, encoder)
+        await charge(call, caller, rows)
+    ask = partial(questions, encoder, bodies, batch.actions)
+    return await run_in_threadpool(ask) if rows > ROWS_AT_ONCE else ask(), [one.ranking for one in bodies]
 
 
 async def reward(call: Call) -> Answer:
@@ -192,8 +195,12 @@ def _decision(answered: Answered, learner: str, asked: str) -> DecisionAnswer:
 def ranked_as_asked(answered: Answered | StepAnswered, asked: str) -> tuple[Chosen, list[Ranked]]:
     """The chosen action, and all or only that one ranked."""
     ids, (chosen, order, mean, bonus, score, probability) = answered.ids, answered.ranking
-    ranked = list(map(Ranked, [ids[index] for index in order], score, mean, bonus, probability))
-    return Chosen(ids[chosen], chosen), ranked if asked == "complete" else [ranked[order.index(chosen)]]
+    if asked == "complete":
+        ranked = list(map(Ranked, [ids[index] for index in order], score, mean, bonus, probability))
+    else:
+        place = order.index(chosen)
+        ranked = [Ranked(ids[chosen], score[place], mean[place], bonus[place], probability[place])]
+    return Chosen(ids[chosen], chosen), ranked
 
 
 def _verdict_or_problem(verdict: Verdict | HoldfastError, body: RewardBody) -> dict[str, Any]:

@@ -28,13 +28,15 @@ bodies of {wire.BODY_BYTES_MAX:,} bytes, uncompressed; nesting {bodies.DEPTH_MAX
 {bodies.VALUES_MAX:,} values, {bodies.NAMES_MAX:,} names and {bodies.CONTAINERS_MAX:,} objects and arrays in one body,
 of a learner's description {bodies.DESCRIPTION_NAMES_MAX:,} and {bodies.DESCRIPTION_CONTAINERS_MAX:,};
 finite numbers within ±{limits.NUMBER_MAX:g}; {limits.CANDIDATES_MAX:,} actions in a decision;
-{schemas.BATCH_MAX:,} items in a batch; {bodies.ACTIONS_MAX:,} actions of all its decisions, and
-{limits.NUMBERS_PER_REQUEST_MAX:,} numbers in their encoded features;
+{schemas.BATCH_MAX:,} items in a batch; {bodies.ACTIONS_MAX:,} actions of all its decisions,
+{bodies.ID_CHARACTERS_MAX:,} characters in their ids and {limits.NUMBERS_PER_BATCH_MAX:,} numbers in their encoded
+features; of actions that its decisions share and that are not plain vectors, {bodies.SPELLED_BYTES_MAX:,} bytes,
+counted for each decision;
 ids of 1 to {limits.ID_LENGTH_MAX} characters, without NUL;
 vectors of {limits.VECTOR_LENGTH_MAX:,} numbers; encoded dimension {limits.DIMENSION_MAX:,};
 of JSON features, {limits.TOKENS_MAX:,} in one object, names of {limits.NAME_LENGTH_MAX} characters, texts of
 {limits.TEXT_LENGTH_MAX:,}, {limits.INTERACTIONS_MAX} interactions, {limits.PAIRS_MAX:,} terms per interaction and
-action, {limits.PAIRS_PER_REQUEST_MAX:,} terms in one request; {limits.STATES_MAX:,} states of a table.
+action, {limits.PAIRS_PER_REQUEST_MAX:,} terms in one decision; {limits.STATES_MAX:,} states of a table.
 Booleans and texts are not numbers, unknown and repeated names are refused.
 
 **Rate limit**, where the operator has set one: each key has a share that fills at a steady rate. A decision costs its

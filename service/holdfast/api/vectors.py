@@ -60,6 +60,8 @@ class Glanced:
         self._counts = list(map(len, self._ids))
         self._tops = [one.top or 1 for one in batch.decisions]
         self.rows = sum(self._counts)
+        characters = sum(map(len, chain.from_iterable(self._listed_ids)))
+        self.id_characters = characters if batch.actions is UNSET else characters * count
         self.rankings: list[str] = [one.ranking or "complete" for one in batch.decisions]
 
     def is_in_order(self, body: bytes) -> bool:

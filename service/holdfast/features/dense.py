@@ -97,17 +97,21 @@ class Dense:
 
     def join(self, contexts: Array, vectors: Array, counts: Sequence[int]) -> Array:
         """The rows of contexts `(n, context)` with so many `vectors` `(m, action)` each, or the same for all."""
-        if len(vectors) != sum(counts):
-            vectors = np.tile(vectors, (len(contexts), 1))
-        if self.joint == "action":
+        if self.joint == "action" and len(vectors) == sum(counts):
             return normalise(vectors, self.normalise)
         crossed = self.context * self.action if self.joint == "outer" else 0
-        phi = np.empty((len(vectors), self.dimension))
-        c, a = phi[:, crossed : crossed + self.context], phi[:, crossed + self.context :]
-        c[:] = contexts if len(contexts) == 1 else contexts.repeat(counts, axis=0)
-        a[:] = vectors
+        own = 0 if self.joint == "action" else self.context
+        phi = np.empty((sum(counts), self.dimension))
+        c, a = phi[:, crossed : crossed + own], phi[:, crossed + own :]
+        if len(vectors) == len(phi):
+            a[:] = vectors
+        else:
+            a.reshape(len(contexts), *vectors.shape)[:] = vectors
+        if own:
+            c[:] = contexts if len(contexts) == 1 else contexts.repeat(counts, axis=0)
         if crossed:
-            phi[:, :crossed] = (c[:, :, None] * a[:, None, :]).reshape(len(vectors), crossed)
+            products = phi[:, :crossed].reshape(len(phi), self.context, self.action)  # a view of them
+            np.multiply(c[:, :, None], a[:, None, :], out=products)
         return normalise(phi, self.normalise)
 
     def _join_lists(self, requests: Sequence[tuple[Any, Sequence[Described]]]) -> Array | None:

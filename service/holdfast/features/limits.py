@@ -12,4 +12,4 @@ INTERACTIONS_MAX = 64
 TOKENS_MAX = 4_096  # hashed features of one object
 PAIRS_MAX = 65_536  # interaction terms of one candidate
 PAIRS_PER_REQUEST_MAX = 4_000_000
-NUMBERS_PER_REQUEST_MAX = 2**25  # of φ, all candidates together: 256 MiB
+NUMBERS_PER_BATCH_MAX = 2**23  # of φ, all candidates together: 64 MiB

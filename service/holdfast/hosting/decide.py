@@ -6,12 +6,12 @@ array for each thing to be known of them. What that saves is most of what a deci
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, islice, pairwise, repeat
+from itertools import islice, repeat
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import Array
+from holdfast.arrays import Array, cuts
 from holdfast.errors import Conflict, HoldfastError, InvalidInput, Unavailable
 from holdfast.features import Encoder
 from holdfast.hosting.live import LiveBandit, LiveLearner
@@ -45,8 +45,8 @@ class Questions(NamedTuple):
 
     def only(self, indexes: Sequence[int]) -> "Questions":
         """Some of them."""
-        cuts = list(pairwise([0, *accumulate(map(len, self.ids))]))
-        rows = [np.arange(*cuts[index]) for index in indexes]
+        places = list(cuts(map(len, self.ids)))
+        rows = [np.arange(*places[index]) for index in indexes]
         return Questions(
             [self.decision_ids[index] for index in indexes],
             [self.ids[index] for index in indexes],
@@ -58,7 +58,7 @@ class Questions(NamedTuple):
 
 
 def joined(parts: Sequence[Questions]) -> Questions:
-    """One after the other."""
+    """One after the other; where each was asked for is of no more interest."""
     if len(parts) == 1:
         return parts[0]
     return Questions(
@@ -205,8 +205,8 @@ def _decide_all(live: LiveBandit, transaction: Transaction, asked: Questions, no
 def _payloads(mode: Mode, asked: Questions, decisions: Decisions) -> list[bytes]:
     """What the log keeps of each."""
     shown = _shown(asked.tops, decisions)
-    starts = decisions.starts()
-    rows = [start + index for start, some in zip(starts, shown, strict=True) for index in some]
+    places = zip(cuts(decisions.counts), shown, strict=True)
+    rows = [start + index for (start, _), some in places for index in some]
     width = asked.phi.shape[1]
     columns = zip(
         asked.ids,
@@ -225,18 +225,16 @@ def _pieces(numbers: Array, lengths: Sequence[int]) -> list[bytes]:
     whole = numbers.tobytes()
     if len(lengths) == 1:
         return [whole]
-    ends = accumulate([NUMBER_BYTES * length for length in lengths])
-    return [whole[start:end] for start, end in pairwise([0, *ends])]
+    return [whole[start:end] for start, end in cuts([NUMBER_BYTES * length for length in lengths])]
 
 
 def _shown(tops: list[int], decisions: Decisions) -> list[list[int]]:
     """Of each the chosen one, then the next best, `top` in all."""
     if set(tops) == {1}:
         return [[chosen] for chosen in decisions.chosen]
-    orders = [ranking.order for ranking in decisions.rankings()]
     return [
         [chosen, *islice((i for i in order if i != chosen), top - 1)]
-        for chosen, order, top in zip(decisions.chosen, orders, tops, strict=True)
+        for chosen, order, top in zip(decisions.chosen, decisions.orders(), tops, strict=True)
     ]
 
 

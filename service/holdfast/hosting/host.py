@@ -135,12 +135,16 @@ class Host:
 
     async def _work(self) -> None:
         while batch := await self._mailbox.take():
-            for some in _asked_then_due(batch):
-                turn = Turn()
-                await on_loop(self._serve, some)
-                # Where the loop goes on while the database works, the next transaction is sent first, if much waits.
-                if not (turn.has_come and self._mailbox.is_worth_a_transaction()):
-                    await asyncio.sleep(0)  # the answers leave, and what has come in is read
+            await self._work_through(batch)
+            del batch  # or all that it holds would stay until more comes
+
+    async def _work_through(self, batch: list[Job]) -> None:
+        for some in _asked_then_due(batch):
+            turn = Turn()
+            await on_loop(self._serve, some)
+            # Where the loop goes on while the database works, the next transaction is sent first, if much waits.
+            if not (turn.has_come and self._mailbox.is_worth_a_transaction()):
+                await asyncio.sleep(0)  # the answers leave, and what has come in is read
 
     def _serve(self, batch: list[Job]) -> None:
         """One transaction for all; the answers go out after its commit."""

@@ -10,8 +10,8 @@ BYTES_MAX = 4 * 1024 * 1024  # of payload, for one learner
 
 
 class OpenDecisions:
-    """By event id. Half of what there is room for is the newest; once there is more, it takes the place of the older
-    half, which is forgotten at once: in a queue each one would have to be taken out.
+    """By event id. Once the newer ones fill a third of the room they take the place of the older, which are forgotten
+    all at once: in a queue each would have to be taken out. They may be twice that, after a large batch.
     """
 
     def __init__(self) -> None:
@@ -28,8 +28,8 @@ class OpenDecisions:
 
     def trim(self) -> None:
         """Between batches only: what an operation was told to be here must be here when it is performed."""
-        if self._newer_bytes > BYTES_MAX // 2:
-            older = self._newer if self._newer_bytes <= BYTES_MAX else {}
+        if self._newer_bytes > BYTES_MAX // 3:
+            older = self._newer if self._newer_bytes <= BYTES_MAX // 3 * 2 else {}
             self._newer, self._older, self._newer_bytes = {}, older, 0
 
     def forget(self, event_id: str) -> Found | None:

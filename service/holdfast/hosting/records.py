@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from holdfast.arrays import Array
-from holdfast.learners import Bandit, Decision
+from holdfast.learners import Bandit, Decision, modes
 
 
 class DecisionRecord(msgspec.Struct, array_like=True, frozen=True):
@@ -83,4 +83,4 @@ def replayed(record: DecisionRecord, bandit: Bandit[Any], position: int) -> Deci
     """The decision as it was made: ranking and probabilities follow from mean, bonus and position."""
     top = len(record.shown)
     decision = bandit.rank(np.frombuffer(record.mean), np.frombuffer(record.bonus), position, top)
-    return decision._replace(chosen=record.shown[0])
+    return modes.answered(modes.as_mode(record.mode), decision)

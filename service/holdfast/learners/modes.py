@@ -11,7 +11,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from holdfast.arrays import Array
+from holdfast.arrays import Array, cuts
 from holdfast.checks import demand_choice
 from holdfast.learners.bandit import Bandit, BanditState, Info
 from holdfast.learners.ranking import Decision, Decisions
@@ -72,5 +72,5 @@ def _first(decision: Decision) -> Decision:
 
 def _first_of_each(decisions: Decisions) -> Decisions:
     probability = np.zeros(len(decisions.probability))
-    probability[decisions.starts()] = 1.0
+    probability[[start for start, _ in cuts(decisions.counts)]] = 1.0
     return replace(decisions, chosen=[0] * len(decisions.counts), probability=probability)

@@ -3,15 +3,14 @@
 Both learners rank with it: the bandit with a cap of 1, a step of an episode with what can still be earned.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from holdfast.arrays import Array
+from holdfast.arrays import Array, cuts
 from holdfast.errors import InvalidInput
 
 ROUNDING_DIGITS = 12
@@ -29,7 +28,7 @@ class Draw(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """A decision in plain values: the candidates of `order`, from the first that is to be shown to the last."""
+    """A decision in plain values: the candidates in the order of `order`."""
 
     chosen: int
     order: list[int]
@@ -42,7 +41,8 @@ class Ranking(NamedTuple):
 class Decision(NamedTuple):
     """The full ranking. All arrays are in the order of the candidates given.
 
-    `order` lists them as they are to be shown: the chosen one, then the others from the best score down.
+    `order` lists them as they are to be shown: the chosen one, then the others from the best score down. In shadow mode
+    another one is chosen, and `order` still says what online would have done.
     """
 
     chosen: int
@@ -69,20 +69,18 @@ class Decisions:
     score: Array
     probability: Array
 
-    def starts(self) -> list[int]:
-        """Where the candidates of each begin."""
-        return [0, *accumulate(self.counts[:-1])]
+    def orders(self) -> list[list[int]]:
+        """The candidates of each as they are to be shown."""
+        order = self.order.tolist()
+        return [order[start:end] for start, end in cuts(self.counts)]
 
     def rankings(self) -> list[Ranking]:
         if min(self.counts) != max(self.counts):
-            return [self._one(index, *cut).ranking() for index, cut in enumerate(self._cuts())]
+            return [self._one(index, *cut).ranking() for index, cut in enumerate(cuts(self.counts))]
         order = self.order.reshape(len(self.counts), -1)
         places = order + np.arange(0, order.size, self.counts[0])[:, None]
         columns = np.array((self.mean, self.bonus, self.score, self.probability)).take(places, axis=1)
         return list(map(Ranking._make, zip(self.chosen, order.tolist(), *columns.tolist(), strict=True)))
-
-    def _cuts(self) -> Iterator[tuple[int, int]]:
-        return pairwise([0, *accumulate(self.counts)])
 
     def _one(self, index: int, start: int, end: int) -> Decision:
         columns = (self.mean, self.bonus, self.score, self.probability)
@@ -111,9 +109,9 @@ def rank_all(
         return Decisions(counts, [one.chosen], one.order, one.mean, one.bonus, one.score, one.probability)
     if min(counts) == max(counts) > 1 and set(tops) == {1} and not first.floor:
         return _rank_alike(mean.reshape(len(counts), -1), bonus.reshape(len(counts), -1), cap, first)
-    cuts = enumerate(zip(pairwise([0, *accumulate(counts)]), tops, strict=True))
     ranked = [
-        rank(mean[start:end], bonus[start:end], cap, _later(first, place), top) for place, ((start, end), top) in cuts
+        rank(mean[start:end], bonus[start:end], cap, _later(first, place), top)
+        for place, ((start, end), top) in enumerate(zip(cuts(counts), tops, strict=True))
     ]
     each, *columns = zip(*ranked, strict=True)
     return Decisions(counts, list(each), *map(np.concatenate, columns))
