@@ -32,7 +32,7 @@ from holdfast.store.migrate import migrate
 # Both together: a stop takes less than ten seconds, whatever hangs.
 DRAIN_WITHIN_S = 3  # for the requests that are being answered
 SAVE_WITHIN_S = 4.0  # for the writer; what it cannot save then is in the log
-GARBAGE_LOOK_EVERY = 10_000  # new containers
+GARBAGE_LOOK_EVERY = 50_000  # new containers
 TURN_S = 0.0005  # of one thread, while another waits for the interpreter
 # For glibc's mallopt, by its numbers for them: as bodies, features and answers of large requests come and go, their
 # memory is kept for the next instead of being fetched from the system, page by page, each time.

@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import insert, text
 
 from holdfast.errors import Unavailable
+from holdfast.store.bulk import Alike
 from holdfast.store.database import BROKEN_RULES, Connection, Database
 from holdfast.store.log import Event, Transaction, count_waiting, events_after
 from holdfast.store.sqlite import LARGE, ROWS_AT_ONCE
@@ -36,7 +37,8 @@ def many(first: int = 1, count: int = COUNT, size: int = 10) -> list[Event]:
 def write(connection: Connection, events: list[Event]) -> None:
     transaction = Transaction(connection)
     transaction.lock(1)
-    transaction.append_all(1, events, DEADLINE)
+    names, payloads = [event.event_id for event in events], [event.payload for event in events]
+    transaction.append_alike(Alike(1, events[0].position, "decision", 0, names, payloads, DEADLINE))
     transaction.flush(is_last=True)
 
 

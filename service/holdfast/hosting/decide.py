@@ -19,7 +19,8 @@ from holdfast.hosting.operation import Needs, runs_of_strangers
 from holdfast.hosting.records import DecisionRecord, pack, replayed, unpack_decision
 from holdfast.learners import Decisions, Ranking, modes
 from holdfast.learners.modes import Mode
-from holdfast.store.log import Event, Transaction
+from holdfast.store.bulk import Alike
+from holdfast.store.log import Transaction
 
 MICROSECONDS = 1_000_000
 NUMBER_BYTES = 8
@@ -188,17 +189,13 @@ def _decide_all(live: LiveBandit, transaction: Transaction, asked: Questions, no
     """Decide and log, at the next positions."""
     first, counts = live.position + 1, list(map(len, asked.ids))
     decisions = modes.decide_all(live.mode, live.blueprint.bandit, live.state, asked.phi, counts, first, asked.tops)
-    positions = range(first, first + len(counts))
-    payloads = _payloads(live.mode, asked, decisions)
-    events = [
-        Event(position, "decision", decision_event_id(name), now, None, None, payload)
-        for position, name, payload in zip(positions, asked.decision_ids, payloads, strict=True)
-    ]
+    names, payloads = list(map(decision_event_id, asked.decision_ids)), _payloads(live.mode, asked, decisions)
     deadline = now + int(live.blueprint.wait_s * MICROSECONDS)
-    live.open.remember(transaction.append_all(live.id, events, deadline))
+    made = Alike(live.id, first, "decision", now, names, payloads, deadline)
+    live.open.remember(transaction.append_alike(made))
     live.position += len(counts)
     live.tally.decisions += len(counts)
-    columns = (asked.decision_ids, asked.ids, positions, decisions.rankings())
+    columns = (asked.decision_ids, asked.ids, range(made.first, made.last + 1), decisions.rankings())
     return list(map(Answered._make, zip(*columns, strict=True)))
 
 

@@ -12,13 +12,34 @@ from sqlalchemy import Connection
 Rows = list[tuple[Any, ...]]
 
 
+class Alike(NamedTuple):
+    """Events of one learner, at successive positions, that are about nothing and differ in id and payload alone."""
+
+    learner_id: int
+    first: int  # position
+    kind: str
+    at: int
+    event_ids: list[str]
+    payloads: list[bytes]
+    deadline: int  # of their waits
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.event_ids) - 1
+
+
 class Changes(NamedTuple):
-    """What a transaction writes. No decision is both in `waiting` and in `settled`."""
+    """What a transaction writes, in this order: what waits first may be settled."""
 
     events: Rows  # learner, and the fields of an Event
     waiting: Rows  # learner, position, deadline
     settled: Rows  # learner, position
     heads: Rows  # learner, head
+    alike: Sequence[Alike] = ()  # before all others
+
+    def size(self) -> int:
+        """Of events."""
+        return len(self.events) + sum(len(some.event_ids) for some in self.alike)
 
 
 class Locked(NamedTuple):

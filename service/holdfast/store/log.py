@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, func, select
 
 from holdfast.store import idempotency
-from holdfast.store.bulk import Bulk, Changes, Locked
+from holdfast.store.bulk import Alike, Bulk, Changes, Locked
 from holdfast.store.idempotency import FirstAnswer
 from holdfast.store.postgresql import PostgreSQL
 from holdfast.store.sqlite import SQLite
@@ -56,7 +56,8 @@ class Transaction:
         self._bulk = _BULK[connection.dialect.name]
         self._heads: dict[int, int] = {}
         self._new_events: list[tuple[Any, ...]] = []
-        self._new_waiting: defaultdict[int, dict[int, int]] = defaultdict(dict)  # deadlines, by learner and position
+        self._new_alike: list[Alike] = []
+        self._new_waiting: dict[tuple[int, int], int] = {}  # deadlines, by learner and position
         self._settled: list[tuple[Any, ...]] = []
         self._found: defaultdict[int, dict[str, Found]] = defaultdict(dict)  # by learner and event id
         self._said: dict[tuple[int, int], list[Event]] = {}
@@ -73,24 +74,29 @@ class Transaction:
 
     def append(self, learner_id: int, event: Event, deadline: int | None = None) -> None:
         """Buffer an event, which has the next position; a decision waits for its reward until its deadline."""
-        self.append_all(learner_id, [event], deadline)
-
-    def append_all(self, learner_id: int, events: Sequence[Event], deadline: int | None = None) -> dict[str, Found]:
-        """`append` of one after the other; each by its id, as `find` will tell it."""
-        self._heads[learner_id] = events[-1].position
-        self._new_events += [(learner_id, *event) for event in events]
+        self._heads[learner_id] = event.position
+        self._new_events.append((learner_id, *event))
         if deadline is not None:
-            self._new_waiting[learner_id].update((event.position, deadline) for event in events)
-        found = {event.event_id: Found(event, deadline) for event in events}
-        self._found[learner_id].update(found)
-        for event in events if self._said else ():
-            if event.about is not None and (learner_id, event.about) in self._said:
-                self._said[learner_id, event.about].append(event)
+            self._new_waiting[learner_id, event.position] = deadline
+        self._found[learner_id][event.event_id] = Found(event, deadline)
+        if event.about is not None and (learner_id, event.about) in self._said:
+            self._said[learner_id, event.about].append(event)
+
+    def append_alike(self, alike: Alike) -> dict[str, Found]:
+        """`append` of all of them; each by its id, as `find` will tell it."""
+        self._heads[alike.learner_id] = alike.last
+        self._new_alike.append(alike)
+        positions = range(alike.first, alike.last + 1)
+        found = {
+            event_id: Found(Event(position, alike.kind, event_id, alike.at, None, None, payload), alike.deadline)
+            for position, event_id, payload in zip(positions, alike.event_ids, alike.payloads, strict=True)
+        }
+        self._found[alike.learner_id].update(found)
         return found
 
     def settle(self, learner_id: int, event: Event) -> None:
         """Buffer that a decision waits no more."""
-        if self._new_waiting[learner_id].pop(event.position, None) is None:
+        if self._new_waiting.pop((learner_id, event.position), None) is None:
             self._settled.append((learner_id, event.position))
         self._found[learner_id][event.event_id] = Found(event, None)
 
@@ -151,11 +157,10 @@ class Transaction:
         What is sent last may be put off until the commit, which follows.
         """
         if self._heads:
-            waiting = [(owner, *wait) for owner, waits in self._new_waiting.items() for wait in waits.items()]
-            changes = Changes(self._new_events, waiting, self._settled, list(self._heads.items()))
+            waiting = [(*place, deadline) for place, deadline in self._new_waiting.items()]
+            changes = Changes(self._new_events, waiting, self._settled, list(self._heads.items()), self._new_alike)
             self._bulk.write(self.connection, changes, is_last)
-            self._heads, self._new_events, self._settled = {}, [], []
-            self._new_waiting.clear()
+            self._heads, self._new_events, self._new_alike, self._new_waiting, self._settled = {}, [], [], {}, []
         if self._new_answers:
             idempotency.remember_all(self.connection, self._new_answers, self._answered_at)
             self._first_answers |= self._new_answers

@@ -49,6 +49,15 @@ class PostgreSQL:
         SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[],
                              $5::bigint[], $6::text[], $7::bigint[], $8::bytea[])
     """
+    INSERT_ALIKE = """
+        INSERT INTO events (learner_id, position, kind, event_id, at, payload)
+        SELECT $1::bigint, $2::bigint + number - 1, $3::text, id, $4::bigint, payload
+        FROM unnest($5::text[], $6::bytea[]) WITH ORDINALITY AS new (id, payload, number)
+    """
+    AWAIT_ALIKE = """
+        INSERT INTO waiting (learner_id, position, deadline)
+        SELECT $1::bigint, position, $4::bigint FROM generate_series($2::bigint, $3::bigint) AS new (position)
+    """
     INSERT_WAITING = """
         INSERT INTO waiting (learner_id, position, deadline)
         SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[])
@@ -82,7 +91,13 @@ class PostgreSQL:
 
     def write(self, connection: Connection, changes: Changes, is_last: bool = False) -> None:
         driver = _driver(connection)
-        driver.put_off(self.INSERT_EVENTS, _columns(_EVENTS, changes.events))
+        for alike in changes.alike:
+            owner, first = _bigint(alike.learner_id), _bigint(alike.first)
+            same = (owner, first, alike.kind.encode(), _bigint(alike.at))
+            driver.put_off(self.INSERT_ALIKE, (*same, _texts(alike.event_ids), _blobs(alike.payloads)))
+            driver.put_off(self.AWAIT_ALIKE, (owner, first, _bigint(alike.last), _bigint(alike.deadline)))
+        if changes.events:
+            driver.put_off(self.INSERT_EVENTS, _columns(_EVENTS, changes.events))
         if changes.waiting:
             driver.put_off(self.INSERT_WAITING, _columns(_WAITING, changes.waiting))
         settled: dict[int, list[int]] = {}

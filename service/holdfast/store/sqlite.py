@@ -1,7 +1,7 @@
 """SQLite: many rows in one step, since each step lets other threads in and waits for its turn to come back."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
 from itertools import chain
 from sqlite3 import Connection as Driver
@@ -9,9 +9,9 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from holdfast.store.bulk import Changes, Locked, Rows, driver_of
+from holdfast.store.bulk import Alike, Changes, Locked, Rows, driver_of
 
-ROWS_AT_ONCE = (256, 64)  # or all that is left: of few numbers, since the driver keeps a prepared statement for each
+ROWS_AT_ONCE = (256, 64)  # or all that is left
 LARGE = 128  # events, that it takes long to write
 
 
@@ -37,6 +37,11 @@ class SQLite:
         "INSERT INTO events (learner_id, position, kind, event_id, at, source, about, payload) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
     )
+    INSERT_ALIKE = "INSERT INTO events (learner_id, position, kind, event_id, at, payload) VALUES "
+    AWAIT_ALIKE = (
+        "INSERT INTO waiting (learner_id, position, deadline) "
+        "SELECT learner_id, position, ?4 FROM events WHERE learner_id = ?1 AND position BETWEEN ?2 AND ?3"
+    )
     INSERT_WAITING = "INSERT INTO waiting (learner_id, position, deadline) VALUES (?, ?, ?)"
     SETTLE = "DELETE FROM waiting WHERE learner_id = ? AND position = ?"
     SET_HEAD = "UPDATE learners SET head = ?2 WHERE id = ?1"
@@ -57,12 +62,15 @@ class SQLite:
 
     def write(self, connection: Connection, changes: Changes, is_last: bool = False) -> None:
         write = partial(self._write, driver_of(connection), changes)
-        if is_last and len(changes.events) >= LARGE:
+        if is_last and changes.size() >= LARGE:
             driver_of(connection).put_off(write)
         else:
             write()
 
     def _write(self, driver: Driver, changes: Changes) -> None:
+        for alike in changes.alike:
+            _insert_alike(driver, alike)
+            driver.execute(self.AWAIT_ALIKE, (alike.learner_id, alike.first, alike.last, alike.deadline))
         _insert(driver, self.INSERT_EVENTS, changes.events)
         _insert(driver, self.INSERT_WAITING, changes.waiting)
         if changes.settled:
@@ -76,12 +84,31 @@ def _rows(connection: Connection, statement: str, *parameters: object) -> Rows:
 
 
 def _insert(driver: Driver, statement: str, rows: Rows) -> None:
+    for start, end in _at_once(len(rows)):
+        driver.execute(_of_rows(statement, end - start), tuple(chain.from_iterable(rows[start:end])))
+
+
+def _insert_alike(driver: Driver, alike: Alike) -> None:
+    for start, end in _at_once(len(alike.event_ids)):
+        differing = zip(alike.event_ids[start:end], alike.payloads[start:end], strict=True)
+        same = (alike.learner_id, alike.first + start, alike.kind, alike.at)
+        driver.execute(_of_alike(end - start), (*same, *chain.from_iterable(differing)))
+
+
+def _at_once(count: int) -> Iterator[tuple[int, int]]:
+    """From where to where, in few different numbers: the driver keeps a statement prepared for each."""
     start = 0
-    while left := len(rows) - start:
-        count = next((number for number in ROWS_AT_ONCE if number <= left), left)
-        some = rows[start : start + count]
-        driver.execute(_of_rows(statement, count), tuple(chain.from_iterable(some)))
-        start += count
+    while left := count - start:
+        some = next((number for number in ROWS_AT_ONCE if number <= left), left)
+        yield start, start + some
+        start += some
+
+
+@cache
+def _of_alike(count: int) -> str:
+    """An INSERT of so many events at successive positions, with what they have in common said once."""
+    rows = (f"(?1, ?2 + {i}, ?3, ?{5 + 2 * i}, ?4, ?{6 + 2 * i})" for i in range(count))
+    return SQLite.INSERT_ALIKE + ", ".join(rows)
 
 
 @cache
