@@ -56,26 +56,20 @@ def test_a_batch_of_more_numbers_than_a_batch_may_have_is_too_large(server: Serv
     assert server.post("/v1/learners/wide/decisions/batch", body | {"decisions": body["decisions"][:3]}).is_success
 
 
-@pytest.mark.parametrize(
-    ("body", "pointer"),
-    [
+def test_what_is_wrong_with_shared_actions_is_told_of_them_and_nothing_is_decided(server: Server) -> None:
+    bad = [ACTIONS[0], {"id": "b", "features": [1, 2]}]
+    wrong: list[tuple[dict[str, Any], str]] = [
         ({"decisions": CONTEXTS[:2]}, "/decisions/0/actions"),
         ({"decisions": [CONTEXTS[0] | {"actions": ACTIONS}, CONTEXTS[1]]}, "/decisions/1/actions"),
-        ({"actions": [ACTIONS[0], {"id": "b", "features": [1, 2]}], "decisions": CONTEXTS}, "/actions/1/features"),
+        ({"actions": bad, "decisions": CONTEXTS}, "/actions/1/features"),
         ({"actions": [ACTIONS[0], ACTIONS[0]], "decisions": CONTEXTS}, "/actions"),
         ({"actions": [], "decisions": CONTEXTS}, "/actions"),
         ({"actions": ACTIONS, "decisions": [CONTEXTS[0], {"context": [1]}]}, "/decisions/1/context"),
-        ({"actions": ACTIONS, "decisions": [CONTEXTS[0], {**CONTEXTS[1], "top": 3}]}, "/decisions/1/top"),
-        (
-            {"actions": ACTIONS, "decisions": [CONTEXTS[0], CONTEXTS[1] | {"actions": [{"id": "c"}]}]},
-            "/decisions/1/actions/0/features",
-        ),
-    ],
-)
-def test_what_is_wrong_with_shared_actions_is_told_of_them_and_nothing_is_decided(
-    server: Server, body: dict[str, Any], pointer: str
-) -> None:
-    refused = server.post(BATCH, body)
-    assert refused.status_code == 422
-    assert [error["pointer"] for error in refused.json()["errors"]] == [pointer]
+        ({"actions": ACTIONS, "decisions": [CONTEXTS[0], CONTEXTS[1] | {"top": 3}]}, "/decisions/1/top"),
+        ({"actions": ACTIONS, "decisions": [CONTEXTS[0] | {"actions": bad}]}, "/decisions/0/actions/1/features"),
+    ]
+    for body, pointer in wrong:
+        refused = server.post(BATCH, body)
+        assert refused.status_code == 422
+        assert [error["pointer"] for error in refused.json()["errors"]] == [pointer]
     assert server.http.get("/v1/learners/home/diagnostics").json()["decisions"] == 0
