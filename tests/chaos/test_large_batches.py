@@ -13,7 +13,7 @@ from sqlalchemy.engine import URL
 from tests.acceptance.folding import fold_log, read_log
 from tests.acceptance.server import Server, serving
 
-KILLS, CALLERS, BATCH = 4, 4, 200  # each batch alone is a large transaction
+KILLS, CALLERS, BATCH = 2, 4, 200  # each batch alone is a large transaction
 LEARNER = {"name": "home", "kind": "bandit", "features": {"kind": "dense", "context": 2, "action": 1}}
 ACTIONS = [{"id": f"a{i}", "features": [i / 5]} for i in range(4)]
 
