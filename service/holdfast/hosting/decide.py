@@ -1,7 +1,7 @@
 """The use case "decide": encode outside the transaction, decide and log inside it, answer after the commit.
 
 Whatever is asked for in one transaction is decided together, so questions and decisions are columns here: a list or an
-array for each thing to be known of them. What that saves is most of what a decision costs.
+array for each thing to be known of them. Objects for each would have to be made and taken apart again at every step.
 """
 
 from collections.abc import Iterable, Sequence
