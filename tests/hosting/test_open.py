@@ -9,6 +9,7 @@ from holdfast.hosting.learn import Claim, Reward, Verdict
 from holdfast.hosting.live import LiveLearner
 from holdfast.hosting.open import OpenDecisions
 from holdfast.hosting.operation import Needs, OneByOne
+from holdfast.store.bulk import Alike
 from holdfast.store.database import Database
 from holdfast.store.log import Event, Found, Transaction
 from tests.hosting.harness import Driver, driving
@@ -57,14 +58,13 @@ def test_the_oldest_are_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(remembered, "BYTES_MAX", 900)
     decisions = OpenDecisions()
     for position in range(1, 10):
-        event = Event(position, "decision", f"d/{position}", 0, None, None, bytes(100))
-        decisions.remember({event.event_id: Found(event, 9)})
+        alike = Alike(1, position, "decision", 0, [], [], 9)
+        decisions.remember({f"d/{position}": (alike, position, bytes(100))})
         decisions.trim()
     assert [position for position in range(1, 10) if f"d/{position}" in decisions] == [5, 6, 7, 8, 9]
     for position in (5, 9):  # one of the older, one of the newer
         found = decisions.forget(f"d/{position}")
-        assert found is not None
-        assert found.event.position == position
+        assert found == Found(Event(position, "decision", f"d/{position}", 0, None, None, bytes(100)), 9)
         assert decisions.forget(f"d/{position}") is None
     decisions.clear()
     assert not any(f"d/{position}" in decisions for position in range(1, 10))

@@ -50,35 +50,41 @@ class Glanced:
     """A batch whose names and ids are in order, but whose vectors are still text."""
 
     def __init__(self, batch: _Batch, encoder: Dense) -> None:
-        self._decisions, self._encoder = batch.decisions, encoder
-        own = [one.actions for one in batch.decisions if one.actions is not UNSET]
-        self._lists = own if batch.actions is UNSET else [batch.actions, *own]  # as many as decisions, or one for all
-        self._actions = list(chain.from_iterable(self._lists))
-        self._listed_ids = [[action.id for action in actions] for actions in self._lists]
-        count = len(batch.decisions)
-        self._ids = self._listed_ids * count if batch.actions is not UNSET else self._listed_ids
+        decisions, self._encoder = batch.decisions, encoder
+        own = [one.actions for one in decisions if one.actions is not UNSET]
+        lists = own if batch.actions is UNSET else [batch.actions, *own]  # as many as decisions, or one for all
+        self._actions = list(chain.from_iterable(lists))
+        self._listed_ids = [[action.id for action in actions] for actions in lists]
+        self._ids = self._listed_ids if batch.actions is UNSET else self._listed_ids * len(decisions)
         self._counts = list(map(len, self._ids))
-        self._tops = [one.top or 1 for one in batch.decisions]
+        self._contexts = [one.context for one in decisions]
+        self._names = [one.decision_id for one in decisions]
+        self._tops = [one.top for one in decisions]
+        self._rankings = [one.ranking for one in decisions]
+        self._all_ids = "".join(chain.from_iterable(self._listed_ids))
         self.rows = sum(self._counts)
-        characters = sum(map(len, chain.from_iterable(self._listed_ids)))
-        self.id_characters = characters if batch.actions is UNSET else characters * count
-        self.rankings: list[str] = [one.ranking or "complete" for one in batch.decisions]
+        self.id_characters = len(self._all_ids) if batch.actions is UNSET else len(self._all_ids) * len(decisions)
+
+    @property
+    def rankings(self) -> list[str]:
+        return [ranking or "complete" for ranking in self._rankings]
 
     def is_in_order(self, body: bytes) -> bool:
         """Whether each name is said once (see `names`), each id of a decision too, and no more shown than there is."""
-        told = 1 + len(self._lists) + 2 * len(self._actions) + sum(map(_told, self._decisions))
-        told += "".join(chain.from_iterable(self._listed_ids)).count(":")
+        beside = chain(self._contexts, self._names, self._tops, self._rankings)  # the actions
+        told = 1 + len(self._listed_ids) + 2 * len(self._actions) + sum(one is not UNSET for one in beside)
+        told += self._all_ids.count(":") + "".join(name for name in self._names if name).count(":")
         return (
-            len(self._ids) == len(self._decisions)  # not some with actions of their own and some without
+            len(self._ids) == len(self._contexts)  # not some with actions of their own and some without
             and occurrences(body, b":") == told
-            and list(map(len, map(set, self._listed_ids))) == list(map(len, self._lists))
-            and all(map(le, self._tops, self._counts))
+            and sum(map(len, map(set, self._listed_ids))) == len(self._actions)
+            and all(map(le, (top or 1 for top in self._tops), self._counts))
         )
 
     def questions(self) -> Questions | None:
         """None if anything is wrong with the vectors."""
-        encoder, count = self._encoder, len(self._decisions)
-        contexts = [one.context for one in self._decisions if one.context is not UNSET]
+        encoder, count = self._encoder, len(self._names)
+        contexts = [context for context in self._contexts if context is not UNSET]
         if len(contexts) != (count if encoder.context else 0):
             return None
         vectors = [action.features for action in self._actions]
@@ -92,7 +98,8 @@ class Glanced:
             phi = encoder.join(c, a, self._counts)
         except InvalidInput:  # too long a vector
             return None
-        return asked([one.decision_id or None for one in self._decisions], self._ids, phi, self._tops)
+        names, tops = [name or None for name in self._names], [top or 1 for top in self._tops]
+        return asked(names, self._ids, phi, tops)
 
 
 def glance(body: bytes, encoder: Encoder) -> Glanced | None:
@@ -105,9 +112,3 @@ def glance(body: bytes, encoder: Encoder) -> Glanced | None:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return glanced if glanced.is_in_order(body) else None
-
-
-def _told(one: _Decision) -> int:
-    """The colons of what a decision says beside its actions."""
-    said = (one.context is not UNSET) + (one.decision_id is not UNSET) + (one.top is not UNSET)
-    return said + (one.ranking is not UNSET) + (one.decision_id.count(":") if one.decision_id else 0)

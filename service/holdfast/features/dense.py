@@ -107,10 +107,14 @@ class Dense:
             a[:] = vectors
         else:
             a.reshape(len(contexts), *vectors.shape)[:] = vectors
-        if own:
-            c[:] = contexts if len(contexts) == 1 else contexts.repeat(counts, axis=0)
+        if own and len(contexts) == 1:
+            c[:] = contexts
+        elif own and len(set(counts)) == 1:
+            c.reshape(len(contexts), counts[0], own)[:] = contexts[:, None]  # a view of them
+        elif own:
+            c[:] = contexts.repeat(counts, axis=0)
         if crossed:
-            products = phi[:, :crossed].reshape(len(phi), self.context, self.action)  # a view of them
+            products = phi[:, :crossed].reshape(len(phi), self.context, self.action)  # likewise
             np.multiply(c[:, :, None], a[:, None, :], out=products)
         return normalise(phi, self.normalise)
 

@@ -19,7 +19,7 @@ def numbers_of(vectors: Sequence[bytes], lengths: list[int]) -> Array | None:
     [1.0, 2.5, -300.0]
     >>> numbers_of([b"[1, 2.5]", b"[true]"], [2, 1])
     """
-    text = b"[" + b",".join(vectors) + b"]"
+    text = b"[%b]" % b",".join(vectors)
     if occurrences(text, b"[") != 1 + len(vectors):  # an array inside of one would be taken apart
         return None
     try:

@@ -6,7 +6,7 @@ array for each thing to be known of them. Objects for each would have to be made
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice, repeat
+from itertools import islice
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from holdfast.errors import Conflict, HoldfastError, InvalidInput, Unavailable
 from holdfast.features import Encoder
 from holdfast.hosting.live import LiveBandit, LiveLearner
 from holdfast.hosting.operation import Needs, runs_of_strangers
-from holdfast.hosting.records import DecisionRecord, pack, replayed, unpack_decision
+from holdfast.hosting.records import pack_decisions, replayed, unpack_decision
 from holdfast.learners import Decisions, Ranking, modes
 from holdfast.learners.modes import Mode
 from holdfast.store.bulk import Alike
@@ -205,16 +205,15 @@ def _payloads(mode: Mode, asked: Questions, decisions: Decisions) -> list[bytes]
     places = zip(cuts(decisions.counts), shown, strict=True)
     rows = [start + index for (start, _), some in places for index in some]
     width = asked.phi.shape[1]
-    columns = zip(
+    return pack_decisions(
         asked.ids,
         _pieces(decisions.mean, decisions.counts),
         _pieces(decisions.bonus, decisions.counts),
         shown,
         _pieces(asked.phi.take(rows, axis=0), [width * len(some) for some in shown]),
         asked.digests,
-        repeat(mode),
+        [mode] * len(shown),
     )
-    return [pack(DecisionRecord(*fields)) for fields in columns]
 
 
 def _pieces(numbers: Array, lengths: Sequence[int]) -> list[bytes]:

@@ -4,7 +4,7 @@ They are remembered under the learner's row lock and forgotten as soon as anythi
 catches up with another process: whatever is here is as the log has it.
 """
 
-from holdfast.store.log import Found
+from holdfast.store.log import Found, Kept, found_of
 
 BYTES_MAX = 4 * 1024 * 1024  # of payload, for one learner
 
@@ -15,16 +15,16 @@ class OpenDecisions:
     """
 
     def __init__(self) -> None:
-        self._newer: dict[str, Found] = {}
-        self._older: dict[str, Found] = {}
+        self._newer: dict[str, Kept] = {}
+        self._older: dict[str, Kept] = {}
         self._newer_bytes = 0
 
     def __contains__(self, event_id: str) -> bool:
         return event_id in self._newer or event_id in self._older
 
-    def remember(self, found: dict[str, Found]) -> None:
-        self._newer.update(found)
-        self._newer_bytes += sum(len(one.event.payload) for one in found.values())
+    def remember(self, kept: dict[str, Kept]) -> None:
+        self._newer.update(kept)
+        self._newer_bytes += sum(len(payload) for _, _, payload in kept.values())
 
     def trim(self) -> None:
         """Between batches only: what an operation was told to be here must be here when it is performed."""
@@ -34,11 +34,12 @@ class OpenDecisions:
 
     def forget(self, event_id: str) -> Found | None:
         """What was known of it, if anything."""
-        found = self._newer.pop(event_id, None)
-        if found is None:
-            return self._older.pop(event_id, None)
-        self._newer_bytes -= len(found.event.payload)
-        return found
+        kept = self._newer.pop(event_id, None)
+        if kept is not None:
+            self._newer_bytes -= len(kept[-1])
+        else:
+            kept = self._older.pop(event_id, None)
+        return None if kept is None else found_of(event_id, kept)
 
     def clear(self) -> None:
         self._newer.clear()

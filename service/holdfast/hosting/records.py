@@ -1,5 +1,6 @@
 """What the log keeps of each event, as MessagePack. Fields are only ever added at the end."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -56,6 +57,11 @@ Record = DecisionRecord | RewardRecord | ExpiryRecord | ObservationRecord
 
 def pack(record: Record) -> bytes:
     return _encoder.encode(record)
+
+
+def pack_decisions(*columns: Iterable[Any]) -> list[bytes]:
+    """Many `DecisionRecord`s, by their fields: in MessagePack a tuple of them is the same, and costs less to make."""
+    return list(map(_encoder.encode, zip(*columns, strict=True)))
 
 
 def unpack_decision(payload: bytes) -> DecisionRecord:

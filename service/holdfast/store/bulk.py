@@ -27,6 +27,10 @@ class Alike(NamedTuple):
     def last(self) -> int:
         return self.first + len(self.event_ids) - 1
 
+    def heading(self) -> "Alike":
+        """What they have in common, without what differs."""
+        return self._replace(event_ids=[], payloads=[])
+
 
 class Changes(NamedTuple):
     """What a transaction writes, in this order: what waits first may be settled."""

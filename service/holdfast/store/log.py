@@ -9,7 +9,7 @@ Invariants
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, repeat
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, func, select
@@ -43,6 +43,15 @@ class Found(NamedTuple):
     deadline: int | None
 
 
+# An event of many that are alike: what they have in common, its position, its payload. Most are never looked at again.
+Kept = tuple[Alike, int, bytes]
+
+
+def found_of(event_id: str, kept: Kept) -> Found:
+    alike, position, payload = kept
+    return Found(Event(position, alike.kind, event_id, alike.at, None, None, payload), alike.deadline)
+
+
 _BULK: dict[str, Bulk] = {"sqlite": SQLite(), "postgresql": PostgreSQL()}
 _ABOUT = Event._fields.index("about")
 _COLUMNS = tuple(events.c[name] for name in Event._fields)
@@ -59,7 +68,9 @@ class Transaction:
         self._new_alike: list[Alike] = []
         self._new_waiting: dict[tuple[int, int], int] = {}  # deadlines, by learner and position
         self._settled: list[tuple[Any, ...]] = []
-        self._found: defaultdict[int, dict[str, Found]] = defaultdict(dict)  # by learner and event id
+        # By learner and event id; what is found is newer than what was kept.
+        self._found: defaultdict[int, dict[str, Found]] = defaultdict(dict)
+        self._kept: defaultdict[int, dict[str, Kept]] = defaultdict(dict)
         self._said: dict[tuple[int, int], list[Event]] = {}
         self._first_answers: dict[tuple[str, str], FirstAnswer] = {}
         self._new_answers: dict[tuple[str, str], FirstAnswer] = {}
@@ -82,17 +93,14 @@ class Transaction:
         if event.about is not None and (learner_id, event.about) in self._said:
             self._said[learner_id, event.about].append(event)
 
-    def append_alike(self, alike: Alike) -> dict[str, Found]:
-        """`append` of all of them; each by its id, as `find` will tell it."""
+    def append_alike(self, alike: Alike) -> dict[str, Kept]:
+        """`append` of all of them; what `find` will tell of each, by its id."""
         self._heads[alike.learner_id] = alike.last
         self._new_alike.append(alike)
         positions = range(alike.first, alike.last + 1)
-        found = {
-            event_id: Found(Event(position, alike.kind, event_id, alike.at, None, None, payload), alike.deadline)
-            for position, event_id, payload in zip(positions, alike.event_ids, alike.payloads, strict=True)
-        }
-        self._found[alike.learner_id].update(found)
-        return found
+        kept = dict(zip(alike.event_ids, zip(repeat(alike.heading()), positions, alike.payloads), strict=True))
+        self._kept[alike.learner_id].update(kept)
+        return kept
 
     def settle(self, learner_id: int, event: Event) -> None:
         """Buffer that a decision waits no more."""
@@ -115,7 +123,10 @@ class Transaction:
 
     def find(self, learner_id: int, event_id: str) -> Found | None:
         """An event that `look_up` has read, `know` was told or this transaction has buffered."""
-        return self._found[learner_id].get(event_id)
+        found = self._found[learner_id].get(event_id)
+        if found is None and (kept := self._kept[learner_id].get(event_id)) is not None:
+            return found_of(event_id, kept)
+        return found
 
     def hear(self, learner_id: int, positions: Iterable[int]) -> None:
         """Read what was said of the events at these positions, for `said`."""
