@@ -3,7 +3,7 @@
 from concurrent.futures import Future, wait
 
 import pytest
-from sqlalchemy import text, update
+from sqlalchemy import text
 
 from holdfast.errors import Conflict, InvalidInput, NotFound
 from holdfast.hosting import host
@@ -11,7 +11,7 @@ from holdfast.hosting.decide import Decide, joined
 from holdfast.hosting.learn import Claim, Reward, Verdict
 from holdfast.hosting.mailbox import Job
 from holdfast.hosting.tell import tell
-from holdfast.store import snapshots, tables
+from holdfast.store import snapshots
 from holdfast.store.bulk import Locked
 from holdfast.store.database import Database
 from holdfast.store.log import Transaction, events_after
@@ -122,19 +122,6 @@ def test_after_a_restart_the_state_is_the_same_to_the_byte(driver: Driver, datab
     with driving(database, clock) as reborn:
         assert reborn.peek() == before
         assert reborn.reward("d0", 0.4).position == before[0] + 1
-
-
-def test_a_damaged_snapshot_is_skipped_with_a_warning(driver: Driver, database: Database, clock: Clock) -> None:
-    for i in range(10):
-        driver.decide(f"d{i}", seed=i)
-        driver.reward(f"d{i}", 0.5)
-    before = driver.peek()
-    driver.stop()
-    with database.write() as connection:
-        connection.execute(text("UPDATE snapshots SET state = :junk"), {"junk": b"HOLDFAST junk"})
-    with driving(database, clock) as reborn:
-        assert reborn.peek() == before
-        assert any("snapshot skipped" in warning for warning in reborn.warnings)
 
 
 def test_silence_is_learned_as_the_default_when_the_wait_ends(driver: Driver, database: Database, clock: Clock) -> None:
@@ -327,19 +314,3 @@ def test_a_frozen_learner_learns_neither_a_reward_nor_silence_and_a_paused_one_r
         driver.decide("three")
     with pytest.raises(Conflict):
         driver.reward("one", 1.0)
-
-
-@pytest.mark.parametrize("damage", [{"position": 3}, {"tally": "{"}, {"tally": '{"decisions": 9}'}])
-def test_a_snapshot_that_is_not_as_it_was_saved_is_skipped_whatever_was_changed(
-    driver: Driver, database: Database, clock: Clock, damage: dict[str, object]
-) -> None:
-    for i in range(4):
-        driver.decide(f"d{i}", seed=i)
-        driver.reward(f"d{i}", 0.5)
-    before = driver.peek()
-    driver.stop()
-    with database.write() as connection:
-        connection.execute(update(tables.snapshots).values(**damage))
-    with driving(database, clock) as later:
-        assert later.peek() == before
-        assert any("snapshot skipped" in warning for warning in later.warnings)

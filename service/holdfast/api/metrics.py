@@ -84,7 +84,11 @@ class Metrics:
             ("holdfast_commit_failures", "Transactions that were not committed.", meter.commit_failures),
             ("holdfast_snapshots_written", "Snapshots written.", meter.snapshots),
             ("holdfast_snapshots_written_bytes", "Bytes of the snapshots written.", meter.snapshot_bytes),
-            ("holdfast_snapshots_skipped", "Damaged snapshots met.", meter.warnings["snapshot skipped"]),
+            (
+                "holdfast_snapshots_skipped",
+                "Snapshots that could not be used.",
+                meter.warnings["snapshot skipped"],
+            ),
         ):
             yield CounterMetricFamily(name, help_, value)
         rewards = CounterMetricFamily("holdfast_rewards", "Rewards by what became of them.", labels=["outcome"])

@@ -4,7 +4,7 @@ from holdfast.errors import NotFound
 from holdfast.hosting.bring import Import
 from holdfast.hosting.host import microseconds
 from holdfast.hosting.look import Export
-from holdfast.hosting.recover import Warn, revive
+from holdfast.hosting.recover import Warn, discard_ahead, revive
 from holdfast.store import learners
 from holdfast.store.audit import Actor
 from holdfast.store.database import Connection, Database
@@ -25,6 +25,7 @@ def import_state(database: Database, name: str, state: bytes, by: Actor, warn: W
         row = _found(connection, name)
         transaction = Transaction(connection)
         transaction.lock(row.id)
+        discard_ahead(connection, row, warn)
         position = Import(name, state, by).perform(revive(connection, row, warn), transaction, microseconds())
         transaction.flush()
     return position

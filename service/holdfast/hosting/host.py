@@ -28,11 +28,11 @@ from typing import Any
 
 from holdfast.errors import NotFound, Unavailable
 from holdfast.hosting.aside import Aside
-from holdfast.hosting.live import LiveLearner
+from holdfast.hosting.live import GapInLog, LiveLearner
 from holdfast.hosting.mailbox import Job, Mailbox
 from holdfast.hosting.meter import Meter
 from holdfast.hosting.operation import Operation, perform_alike
-from holdfast.hosting.recover import Warn, catch_up, revive
+from holdfast.hosting.recover import Warn, catch_up, discard_ahead, revive
 from holdfast.hosting.saving import Saving
 from holdfast.hosting.settle import Settle
 from holdfast.hosting.sweep import Sweep
@@ -228,6 +228,7 @@ class Host:
         if row is None:
             self._looked_at_until.pop(name, None)
         else:
+            discard_ahead(connection, row, self._warn)
             self._live[name] = apart(partial(revive, connection, row, self._warn))
             self.look_first(name)
         return self._live.get(name)
@@ -238,13 +239,16 @@ class Host:
         A copy of one that was deleted, or that ran ahead of the log, is not it: there may be a new one of that name.
         Its turn comes when its id's does: two processes that take rows in different orders wait for each other.
         """
-        waiting = sorted(known, key=_id)
+        waiting, renewed = sorted(known, key=_id), set()
         while waiting:
             live = waiting.pop(0)
             if self._lock(live, transaction):
                 yield live
-            elif (renewed := self._revived(transaction.connection, live.name)) is not None:
-                insort(waiting, renewed, key=_id)
+            elif (copy := self._revived(transaction.connection, live.name)) is not None:
+                if copy.id in renewed:
+                    raise GapInLog(f"{live.name}: the log goes on behind its head")
+                renewed.add(copy.id)
+                insort(waiting, copy, key=_id)
 
     def _lock(self, live: LiveLearner, transaction: Transaction) -> bool:
         """Take the learner's row and bring the copy up to the log's head; whether it is a copy of that learner."""

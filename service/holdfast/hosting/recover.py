@@ -33,6 +33,12 @@ def revive(connection: Connection, row: LearnerRow, warn: Warn) -> LiveLearner:
     return live
 
 
+def discard_ahead(connection: Connection, row: LearnerRow, warn: Warn) -> None:
+    """Before a learner is revived to be written to: what is ahead of its log is of another past."""
+    for position in snapshots.remove_ahead(connection, row.id):
+        warn("snapshot skipped", learner=row.name, position=position, reason="it is ahead of the log")
+
+
 def catch_up(connection: Connection, live: LiveLearner) -> None:
     """Fold what the log holds after the learner's position."""
     live.open.clear()  # another process may have said something of them

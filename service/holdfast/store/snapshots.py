@@ -3,7 +3,7 @@
 import hashlib
 from typing import NamedTuple
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, ScalarSelect, delete, select
 from sqlalchemy.exc import OperationalError
 
 from holdfast.store.insert import insert_if_new
@@ -20,15 +20,28 @@ class Snapshot(NamedTuple):
 
 
 def newest(connection: Connection, learner_id: int) -> list[Snapshot]:
-    """The snapshots of a learner, newest first."""
+    """The snapshots of a learner, newest first; none that is ahead of its log."""
     query = (
         select(snapshots.c.position, snapshots.c.state, snapshots.c.tally, snapshots.c.digest)
-        .where(snapshots.c.learner_id == learner_id)
+        .where(snapshots.c.learner_id == learner_id, snapshots.c.position <= _head(learner_id))
         .order_by(snapshots.c.position.desc())
         .limit(KEPT)
     )
     rows = connection.execute(query)
     return [Snapshot(*row[:3], is_intact=row.digest == _digest(row.position, row.state, row.tally)) for row in rows]
+
+
+def remove_ahead(connection: Connection, learner_id: int) -> list[int]:
+    """The positions of those that were ahead of the log: as soon as it had passed them, nobody could tell any more."""
+    ahead = (snapshots.c.learner_id == learner_id, snapshots.c.position > _head(learner_id))
+    positions = list(connection.execute(select(snapshots.c.position).where(*ahead)).scalars())
+    if positions:
+        connection.execute(delete(snapshots).where(*ahead))
+    return positions
+
+
+def _head(learner_id: int) -> ScalarSelect[int]:
+    return select(learners.c.head).where(learners.c.id == learner_id).scalar_subquery()
 
 
 def save(connection: Connection, learner_id: int, snapshot: Snapshot, now: int) -> None:
