@@ -9,7 +9,16 @@ import pytest
 
 from holdfast.errors import Unavailable
 from holdfast.hosting.decide import Decide, Questions
-from holdfast.hosting.mailbox import GATHERED_MAX, TAKEN_MAX, WAITING_MAX, Job, Mailbox
+from holdfast.hosting.mailbox import (
+    GATHERED_MAX,
+    TAKEN_BYTES_MAX,
+    TAKEN_MAX,
+    WAITING_BYTES_MAX,
+    WAITING_MAX,
+    Job,
+    Mailbox,
+)
+from holdfast.hosting.once import Once, Rendered
 from holdfast.hosting.settle import Settle
 
 
@@ -47,6 +56,41 @@ def test_a_large_operation_counts_for_as_many_as_it_asks_for_and_is_always_taken
         return [len(await mailbox.take()) for _ in range(3)]
 
     assert asyncio.run(taken()) == [2, 2, 1]
+
+
+def holding(count: int) -> Decide:
+    """So many numbers; they take no memory until somebody looks."""
+    return Decide("home", Questions(["id"], [["a"]], np.broadcast_to(0.0, (1, count)), [1], [b""]))
+
+
+def test_what_waits_is_bounded_by_what_it_holds_and_what_comes_alone_is_always_let_in() -> None:
+    mailbox, half = Mailbox(), WAITING_BYTES_MAX // 16
+    mailbox.put([Job(holding(3 * half), Future())])
+    with pytest.raises(Unavailable, match="full"):
+        mailbox.put([Job(holding(1), Future())])
+    mailbox.put_first(jobs()[0])
+
+    async def taken() -> list[int]:
+        return [len(await mailbox.take())]
+
+    assert asyncio.run(taken()) == [2]
+    mailbox.put([Job(holding(half), Future())])
+    mailbox.put([Job(Once(holding(half), "", "", b"", lambda made: Rendered(201, b"")), Future())])
+    with pytest.raises(Unavailable, match="full"):
+        mailbox.put([Job(holding(1), Future())])
+    mailbox.put(jobs())
+
+
+def test_what_is_taken_at_once_is_bounded_by_what_it_holds() -> None:
+    mailbox = Mailbox()
+    mailbox.put([Job(holding(TAKEN_BYTES_MAX // 16), Future()) for _ in range(3)])
+    mailbox.put(jobs())
+
+    async def taken() -> list[int]:
+        return [len(await mailbox.take()) for _ in range(2)]
+
+    assert asyncio.run(taken()) == [2, 2]
+    assert not mailbox.is_worth_a_transaction()
 
 
 def test_what_must_not_fall_behind_goes_ahead_of_all_who_wait_also_where_no_more_may() -> None:

@@ -58,12 +58,14 @@ async def decide_many(call: Call) -> Answer:
     raw = await read_body(call.headers, call.receive)
     encoder = await call.service.encoder(call.learner)
     asked, rankings = await _read_batch(call, caller, encoder, raw)
+    digest = _digest(call, raw)
+    del raw  # it may be large, and this may wait
 
     def render(made: list[Answered]) -> tuple[int, Any]:
         answers = [_decision(answer, call.learner, ranking) for answer, ranking in zip(made, rankings, strict=True)]
         return 201, DecisionsAnswer(answers)
 
-    return await committed(call, _digest(call, raw), Decide(call.learner, asked, encoder), render)
+    return await committed(call, digest, Decide(call.learner, asked, encoder), render)
 
 
 async def _read_batch(call: Call, caller: Actor, encoder: Encoder, raw: bytes) -> tuple[Questions, list[str]]:

@@ -98,6 +98,10 @@ class Decide:
     def size(self) -> int:
         return len(self.questions.decision_ids)
 
+    @property
+    def bytes_held(self) -> int:
+        return self.questions.phi.nbytes
+
     def needs(self, live: LiveLearner) -> Needs:
         return Needs(events=[decision_event_id(name) for name in self.given()])
 

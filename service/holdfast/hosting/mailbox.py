@@ -11,9 +11,11 @@ from holdfast.errors import Unavailable
 from holdfast.hosting.operation import Operation
 
 WAITING_MAX = 4_096
+WAITING_BYTES_MAX = 2**28  # that they hold; what comes when nothing waits is let in, however much that is
 # In size:
 GATHERED_MAX = 128  # before the first are taken
 TAKEN_MAX = 512  # more would keep the first waiting, and the loop without anything to do meanwhile
+TAKEN_BYTES_MAX = 2**26  # or one more than that: a transaction has its features together in one place
 
 
 class Job(NamedTuple):
@@ -29,6 +31,7 @@ class Mailbox:
     def __init__(self) -> None:
         self._waiting: deque[Job] = deque()
         self._size = 0  # of all that waits
+        self._bytes = 0  # likewise
         self._door = threading.Lock()
         self._is_closing = False
         self._loop: asyncio.AbstractEventLoop | None = None  # of the one who takes
@@ -39,11 +42,14 @@ class Mailbox:
         return len(self._waiting)
 
     def put(self, jobs: list[Job]) -> None:
+        held = sum(job.operation.bytes_held for job in jobs)
         with self._door:
-            if self._is_closing or len(self._waiting) + len(jobs) > WAITING_MAX:
+            is_full = len(self._waiting) + len(jobs) > WAITING_MAX
+            if self._is_closing or is_full or (self._waiting and self._bytes + held > WAITING_BYTES_MAX):
                 raise Unavailable("the service is stopping or its queue is full")
             self._waiting.extend(jobs)
             self._size += sum(job.operation.size for job in jobs)
+            self._bytes += held
         self._ring()
 
     def put_first(self, job: Job) -> None:
@@ -53,6 +59,7 @@ class Mailbox:
                 raise Unavailable("the service is stopping")
             self._waiting.appendleft(job)
             self._size += job.operation.size
+            self._bytes += job.operation.bytes_held
         self._ring()
 
     def is_worth_a_transaction(self) -> bool:
@@ -77,12 +84,14 @@ class Mailbox:
 
     def _next(self) -> list[Job]:
         """As much as one transaction should hold, but at least one."""
-        taken, size = [], 0
+        taken, size, held = [], 0, 0
         with self._door:
-            while self._waiting and size < TAKEN_MAX:
+            while self._waiting and size < TAKEN_MAX and held < TAKEN_BYTES_MAX:
                 taken.append(self._waiting.popleft())
                 size += taken[-1].operation.size
+                held += taken[-1].operation.bytes_held
             self._size -= size
+            self._bytes -= held
         return taken
 
     async def _gathering(self) -> None:

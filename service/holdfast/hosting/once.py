@@ -39,6 +39,10 @@ class Once:
     def size(self) -> int:
         return self.operation.size
 
+    @property
+    def bytes_held(self) -> int:
+        return self.operation.bytes_held
+
     def name(self, live: LiveLearner) -> tuple[str, str]:
         """What was answered for a learner that is gone is no answer for a new one of its name."""
         return f"{live.id} {self.scope}", self.key

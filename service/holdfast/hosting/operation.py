@@ -30,6 +30,10 @@ class Operation(Protocol):
     def size(self) -> int:
         """How many things of its kind it asks for."""
 
+    @property
+    def bytes_held(self) -> int:
+        """While it waits, by features."""
+
     def needs(self, live: LiveLearner) -> Needs: ...
     @classmethod
     def perform_all(cls, operations: Sequence[Any], live: Any, transaction: Transaction, now: int) -> list[Any]:
@@ -44,6 +48,10 @@ class OneByOne(ABC):
     @property
     def size(self) -> int:
         return 1
+
+    @property
+    def bytes_held(self) -> int:
+        return 0
 
     def needs(self, live: LiveLearner) -> Needs:
         return Needs()

@@ -64,6 +64,10 @@ class Step(OneByOne):
     learner: str
     question: StepQuestion
 
+    @property
+    def bytes_held(self) -> int:
+        return self.question.phi.nbytes
+
     def needs(self, live: LiveLearner) -> Needs:
         asked = self.question
         earlier = [] if asked.step is None else [event_id("s", asked.episode_id, asked.step)]
