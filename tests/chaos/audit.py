@@ -10,8 +10,9 @@ from tests.acceptance.folding import fold, read_log
 from tests.chaos.load import MADE, REFUSED, SETTLED, Answer, Ledger, ask_until_answered
 
 Kind = Literal["lost", "double", "ghost", "gap", "state mismatch", "wrong answer"]
-SKIPPED = "holdfast_snapshots_skipped_total 0.0"
 KINDS: tuple[Kind, ...] = ("lost", "double", "ghost", "gap", "state mismatch", "wrong answer")
+
+NONE_SKIPPED = "holdfast_snapshots_skipped_total 0.0"
 
 
 class Fault(NamedTuple):
@@ -39,7 +40,7 @@ def audit(http: httpx.Client, learner: str, ledger: Ledger, when: str) -> set[Fa
     faults.update(_ghosts(log, ledger, learner), _wrong_answers(log, answers))
     if folded.state != state.content or not folded.agrees or is_old:
         faults.add(("state mismatch", when))
-    if SKIPPED not in http.get("/metrics").text.splitlines():
+    if NONE_SKIPPED not in http.get("/metrics").text.splitlines():
         faults.add(("state mismatch", f"{when}: a snapshot was not of this log, or damaged"))
     return {Fault(kind, learner, what) for kind, what in faults}
 

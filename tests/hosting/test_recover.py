@@ -3,13 +3,15 @@
 import pytest
 from sqlalchemy import select, text, update
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import NotFound
 from holdfast.hosting import apart
+from holdfast.hosting.decide import Decide
 from holdfast.hosting.live import GapInLog
 from holdfast.store import tables
 from holdfast.store.audit import Actor
 from holdfast.store.database import Database
 from tests.hosting.harness import Clock, Driver, driving
+from tests.hosting.test_together import together
 
 
 @pytest.fixture
@@ -79,11 +81,37 @@ def test_without_a_host_a_snapshot_ahead_of_its_log_is_not_read_and_gone_before_
     assert (snapshots_at(database), warnings) == ([], ["snapshot skipped"])
 
 
-def test_a_log_that_goes_on_behind_its_head_fails_its_own_learner_and_nobody_else(
+def test_a_log_that_is_put_back_under_a_running_process_is_read_again(driver: Driver, database: Database) -> None:
+    driver.decide("d1")
+    driver.reward("d1", 1.0)
+    put_back(database, 1)
+    assert driver.reward("d1", 0.5).position == 2
+
+
+@pytest.mark.parametrize(
+    "damage", ["UPDATE learners SET head = 7 WHERE id = 1", "DELETE FROM events WHERE position IN (4, 8)"]
+)
+def test_a_log_that_cannot_be_fails_its_own_learner_and_no_neighbour(
+    before: tuple[int, bytes, object], database: Database, clock: Clock, damage: str
+) -> None:
+    with database.write() as connection:
+        connection.execute(text("DELETE FROM snapshots"))
+        connection.execute(text(damage))
+    with driving(database, clock) as later:
+        later.create("other")
+        for position in (1, 2):
+            asked = [Decide(name, later.ask(f"e{position}")) for name in ("other", "home")]
+            (answered,), problem = together(later, *asked)
+            assert (answered.position, type(problem)) == (position, GapInLog)
+        assert later.host.meter.commit_failures == 0
+
+
+def test_a_log_that_ends_before_its_head_is_not_written_to(
     before: tuple[int, bytes, object], database: Database, clock: Clock
 ) -> None:
     with database.write() as connection:
-        connection.execute(text("UPDATE learners SET head = 7"))
+        connection.execute(text("DELETE FROM snapshots"))
+        connection.execute(text("DELETE FROM events WHERE position = 8"))
     with driving(database, clock) as later:
         later.create("other")
         with pytest.raises(GapInLog):
@@ -91,9 +119,9 @@ def test_a_log_that_goes_on_behind_its_head_fails_its_own_learner_and_nobody_els
         assert later.decide("d9", learner="other").position == 1
 
 
-def test_what_was_refused_for_a_reason_of_its_own_is_not_taken_for_damage(driver: Driver) -> None:
+def test_a_learner_that_was_replaced_is_not_taken_for_a_damaged_one(driver: Driver) -> None:
     driver.decide("d1")
     driver.recreate()
-    with pytest.raises(HoldfastError):
+    with pytest.raises(NotFound):
         driver.reward("d1", 1.0)
     assert driver.decide("d1").position == 1

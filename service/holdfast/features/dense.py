@@ -110,11 +110,11 @@ class Dense:
         if own and len(contexts) == 1:
             c[:] = contexts
         elif own and len(set(counts)) == 1:
-            c.reshape(len(contexts), counts[0], own)[:] = contexts[:, None]  # a view of them
+            c.reshape(len(contexts), counts[0], own)[:] = contexts[:, None]  # `c` as it is, seen by decisions
         elif own:
             c[:] = contexts.repeat(counts, axis=0)
         if crossed:
-            products = phi[:, :crossed].reshape(len(phi), self.context, self.action)  # likewise
+            products = phi[:, :crossed].reshape(len(phi), self.context, self.action)  # a view of them
             np.multiply(c[:, :, None], a[:, None, :], out=products)
         return normalise(phi, self.normalise)
 

@@ -203,7 +203,14 @@ class Host:
         for index, job in enumerate(batch):
             by_name.setdefault(job.operation.learner, []).append(index)
         answers: list[Any] = [NotFound("learner", "no such learner")] * len(batch)
-        known = [live for name in by_name if (live := self._known(transaction.connection, name)) is not None]
+        known: list[LiveLearner] = []
+        for name, indexes in by_name.items():
+            live = self._known(transaction.connection, name)
+            if isinstance(live, GapInLog):
+                for index in indexes:
+                    answers[index] = live
+            elif live is not None:
+                known.append(live)
         now = self._clock()
         for live in self._locked(known, transaction):
             self.meter.begun(live)
@@ -213,9 +220,13 @@ class Host:
                 answers[index] = answer
         return answers
 
-    def _known(self, connection: Connection, name: str) -> LiveLearner | None:
-        """The copy of this learner, made if there is none."""
-        live = self._live.get(name) or self._revived(connection, name)
+    def _known(self, connection: Connection, name: str) -> LiveLearner | GapInLog | None:
+        """The copy of this learner, made if there is none. One that cannot be made is no reason to fail the others."""
+        try:
+            live = self._live.get(name) or self._revived(connection, name)
+        except GapInLog as problem:
+            self._warn("operation failed", reason=repr(problem))
+            return problem
         if live is not None:
             live.asked_at = time.monotonic()
             self._live.move_to_end(name)
@@ -228,7 +239,6 @@ class Host:
         if row is None:
             self._looked_at_until.pop(name, None)
         else:
-            discard_ahead(connection, row, self._warn)
             self._live[name] = apart(partial(revive, connection, row, self._warn))
             self.look_first(name)
         return self._live.get(name)
@@ -239,22 +249,22 @@ class Host:
         A copy of one that was deleted, or that ran ahead of the log, is not it: there may be a new one of that name.
         Its turn comes when its id's does: two processes that take rows in different orders wait for each other.
         """
-        waiting, renewed = sorted(known, key=_id), set()
+        waiting = sorted(known, key=_id)
         while waiting:
             live = waiting.pop(0)
             if self._lock(live, transaction):
                 yield live
-            elif (copy := self._revived(transaction.connection, live.name)) is not None:
-                if copy.id in renewed:
-                    raise GapInLog(f"{live.name}: the log goes on behind its head")
-                renewed.add(copy.id)
-                insort(waiting, copy, key=_id)
+            elif (renewed := self._revived(transaction.connection, live.name)) is not None:
+                insort(waiting, renewed, key=_id)
 
     def _lock(self, live: LiveLearner, transaction: Transaction) -> bool:
         """Take the learner's row and bring the copy up to the log's head; whether it is a copy of that learner."""
         row = transaction.lock(live.id, self._belief(live))
         if row is None or live.position > row.head:
             return False
+        if live.is_new:
+            discard_ahead(transaction.connection, live, self._warn)
+            live.is_new = False
         live.mode, live.paused = as_mode(row.mode), bool(row.paused)
         if row.spec != live.spec:  # the wait or the default was changed
             live.redraw(row.spec)
@@ -264,6 +274,8 @@ class Host:
             apart(partial(catch_up, transaction.connection, live))
         elif row.head > live.position:
             catch_up(transaction.connection, live)
+        if live.position < row.head:
+            raise GapInLog(f"{live.name}: the log ends before its head")
         return True
 
     def _belief(self, live: LiveLearner) -> Locked | None:

@@ -95,6 +95,7 @@ class LiveLearner(ABC):
     tally: Tally = field(default_factory=Tally)
     snapshot_position: int = 0
     open: OpenDecisions = field(default_factory=OpenDecisions)
+    is_new: bool = True  # and its row has not been held yet
     # Since this process took the learner up; neither is needed to go on.
     duplicates: int = 0  # rewards sent again, which the log does not hold
     expiries: int = 0

@@ -4,10 +4,11 @@ from typing import Protocol
 
 from holdfast.errors import DamagedState, UnusableState
 from holdfast.hosting.kinds import fresh
-from holdfast.hosting.live import LiveLearner
+from holdfast.hosting.live import GapInLog, LiveLearner
 from holdfast.store import snapshots
 from holdfast.store.database import Connection
 from holdfast.store.learners import LearnerRow
+from holdfast.store.log import goes_beyond_head
 
 
 class Warn(Protocol):
@@ -17,7 +18,9 @@ class Warn(Protocol):
 
 
 def revive(connection: Connection, row: LearnerRow, warn: Warn) -> LiveLearner:
-    """The learner as its log has made it."""
+    """The learner as its log has made it; `GapInLog` if the log cannot be what somebody wrote in order."""
+    if goes_beyond_head(connection, row.id):
+        raise GapInLog(f"{row.name}: the log goes on beyond its head")
     live = fresh(row)
     for snapshot in snapshots.newest(connection, row.id):
         try:
@@ -33,10 +36,10 @@ def revive(connection: Connection, row: LearnerRow, warn: Warn) -> LiveLearner:
     return live
 
 
-def discard_ahead(connection: Connection, row: LearnerRow, warn: Warn) -> None:
-    """Before a learner is revived to be written to: what is ahead of its log is of another past."""
-    for position in snapshots.remove_ahead(connection, row.id):
-        warn("snapshot skipped", learner=row.name, position=position, reason="it is ahead of the log")
+def discard_ahead(connection: Connection, learner: LearnerRow | LiveLearner, warn: Warn) -> None:
+    """Before the learner is written to, while its row is held: a snapshot ahead of the log is of another past."""
+    for position in snapshots.remove_ahead(connection, learner.id):
+        warn("snapshot skipped", learner=learner.name, position=position, reason="it is ahead of the log")
 
 
 def catch_up(connection: Connection, live: LiveLearner) -> None:

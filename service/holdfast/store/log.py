@@ -9,7 +9,7 @@ Invariants
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, repeat
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, func, select
@@ -98,7 +98,8 @@ class Transaction:
         self._heads[alike.learner_id] = alike.last
         self._new_alike.append(alike)
         positions = range(alike.first, alike.last + 1)
-        kept = dict(zip(alike.event_ids, zip(repeat(alike.heading()), positions, alike.payloads), strict=True))
+        headings = [alike.heading()] * len(positions)
+        kept = dict(zip(alike.event_ids, zip(headings, positions, alike.payloads, strict=True), strict=True))
         self._kept[alike.learner_id].update(kept)
         return kept
 
@@ -257,6 +258,12 @@ def latest(connection: Connection, learner_id: int, kind: str, among: int) -> li
         .limit(among)
     )
     return [row.position for row in connection.execute(newest) if row.kind == kind]
+
+
+def goes_beyond_head(connection: Connection, learner_id: int) -> bool:
+    """Whether a log holds more than its learner's row says; both are written at once."""
+    last = select(func.max(events.c.position)).where(events.c.learner_id == learner_id).scalar_subquery()
+    return bool(connection.execute(select(last > learners.c.head).where(learners.c.id == learner_id)).scalar())
 
 
 def count_waiting(connection: Connection, learner_id: int) -> int:

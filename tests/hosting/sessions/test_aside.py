@@ -20,7 +20,7 @@ from holdfast.hosting.sessions.records import HorizonRecord, unpack
 from holdfast.hosting.sessions.reward import RewardStep
 from holdfast.learners import codec
 from holdfast.learners.mdp import Plan, replan, snapshot
-from holdfast.store import learners
+from holdfast.store import learners, snapshots
 from holdfast.store.audit import Actor
 from holdfast.store.database import Database
 from holdfast.store.log import Transaction
@@ -64,8 +64,12 @@ _errand = aside.errand
 
 
 def from_the_log_alone(database: Database) -> tuple[int, bytes, object]:
+    return revived_after("DELETE FROM snapshots", database)
+
+
+def revived_after(change: str, database: Database) -> tuple[int, bytes, object]:
     with database.write() as connection:
-        connection.execute(text("DELETE FROM snapshots"))
+        connection.execute(text(change))
     with database.read() as connection:
         row = learners.find(connection, "home")
         assert row is not None
@@ -161,6 +165,19 @@ def test_a_horizon_that_is_reached_doubles_and_everything_is_folded_anew(
     assert numbers["horizon"] == tally.horizon == 64
     assert numbers["alpha"] < alpha
     assert from_the_log_alone(database) == (position, state, tally)
+
+
+def test_a_damaged_snapshot_of_a_longer_horizon_is_not_used_for_it_either(
+    driver: SessionDriver, database: Database
+) -> None:
+    driver.create(horizon=8, corruption={"budget": "auto"})
+    for number in range(10):
+        driver.play(number)
+    expected = driver.quiet()
+    (extended,) = driver.log("horizon")
+    with database.read() as connection:
+        assert extended.position in [snapshot.position for snapshot in snapshots.newest(connection, 1)]
+    assert revived_after("UPDATE snapshots SET tally = '{'", database) == expected
 
 
 def test_a_change_of_the_description_leaves_the_horizon_that_was_reached(

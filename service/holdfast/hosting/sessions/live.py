@@ -111,7 +111,7 @@ class LiveSessions(LiveLearner):
     def _replay_horizon(self, connection: Connection, event: Event) -> None:
         """From the snapshot that was saved with the event, or by folding everything before it once more."""
         for snapshot in snapshots.newest(connection, self.id):
-            if snapshot.position == event.position:
+            if snapshot.position == event.position and snapshot.is_intact:
                 try:
                     return self.restore(snapshot.state, snapshot.tally)
                 except UnusableState:
