@@ -89,7 +89,7 @@ def test_what_is_taken_at_once_is_bounded_by_what_it_holds() -> None:
     async def taken() -> list[int]:
         return [len(await mailbox.take()) for _ in range(2)]
 
-    assert asyncio.run(taken()) == [2, 2]
+    assert asyncio.run(asyncio.wait_for(taken(), 5)) == [2, 2]
     assert not mailbox.is_worth_a_transaction()
 
 
