@@ -46,6 +46,29 @@ def test_the_first_answer_again_is_the_first_answer_in_every_mode(server: Server
         assert server.post(BATCH, body).json() == server.post(BATCH, body).json()
 
 
+@pytest.mark.parametrize("floor", [0.0, 0.3])
+def test_a_large_batch_is_told_as_each_of_its_decisions_is_when_asked_again(server: Server, floor: float) -> None:
+    """What is made is told in one way, what is found in the log in another."""
+    assert server.post("/v1/learners", LEARNER | {"name": "explorer", "exploration": floor}).status_code == 201
+    for mode in ("shadow", "frozen", "online"):
+        assert server.http.patch("/v1/learners/explorer", json={"mode": mode}).status_code == 200
+        asked = [
+            {
+                "decision_id": f"{mode} {n}",
+                "context": [0.01 * n, 0.2],
+                "actions": [{"id": f"{n}.{i}", "features": [0.2 * i - 0.3]} for i in range(1 + n % 4)],
+                "top": 1 + (n % 4) // 2,
+                "ranking": "chosen" if n % 3 == 0 else "complete",
+            }
+            for n in range(40)
+        ]
+        made = server.post("/v1/learners/explorer/decisions/batch", {"decisions": asked})
+        assert made.status_code == 201
+        alone = [server.post("/v1/learners/explorer/decisions", one).json() for one in asked]
+        assert made.json()["decisions"] == alone
+        assert [len(one["ranking"]) for one in alone] == [1 if n % 3 == 0 else 1 + n % 4 for n in range(40)]
+
+
 def test_a_batch_of_more_numbers_than_a_batch_may_have_is_too_large(server: Server) -> None:
     features = {"kind": "dense", "context": 40, "action": 48, "joint": "outer"}
     assert server.post("/v1/learners", LEARNER | {"name": "wide", "features": features}).status_code == 201

@@ -9,7 +9,7 @@ import pytest
 from holdfast.errors import Conflict, Unavailable
 from holdfast.hosting.blueprint import draw
 from holdfast.hosting.bring import Observation, Observe
-from holdfast.hosting.decide import Answered, Decide, Questions, joined
+from holdfast.hosting.decide import MANY, Answered, Decide, Questions, joined
 from holdfast.hosting.ids import new_id, new_ids
 from holdfast.hosting.learn import Claim, Reward, Verdict
 from holdfast.hosting.live import LiveLearner
@@ -133,6 +133,21 @@ def test_of_questions_with_repeats_among_them_only_the_new_are_decided_each_on_i
         record = unpack_decision(event.payload)
         assert record.ids == asked(number).ids[0]
         assert shown_features(record).tolist() == asked(number).phi[record.shown].tolist()
+
+
+def test_large_and_small_questions_that_share_a_transaction_are_decided_in_the_order_in_which_they_came(
+    driver: Driver, database: Database
+) -> None:
+    names = [["a"], [f"b{i}" for i in range(MANY)], ["c"], ["d"], [f"e{i}" for i in range(MANY + 1)]]
+    asked = [joined([driver.ask(name, seed=len(name), top=1 + len(name)) for name in some]) for some in names]
+    answers = together(driver, *(Decide("home", some) for some in asked))
+    told = [answered for some in answers for answered in some]
+    assert [answered.decision_id for answered in told] == [name for some in names for name in some]
+    assert [answered.position for answered in told] == list(range(1, len(told) + 1))
+    with database.read() as connection:
+        assert [e.event_id for e in events_after(connection, 1, 0)] == [f"d/{a.decision_id}" for a in told]
+    again = together(driver, *(Decide("home", some) for some in asked))
+    assert [answered for some in again for answered in some] == told  # as the log has them
 
 
 def test_runs_are_cut_where_a_name_comes_back() -> None:

@@ -6,6 +6,7 @@ They are plain functions on typed msgspec bodies: FastAPI's way would cost more 
 import hashlib
 from collections.abc import Callable
 from functools import partial
+from itertools import count, repeat
 from typing import Any
 
 import msgspec
@@ -20,10 +21,11 @@ from holdfast.api.problems import document
 from holdfast.api.schemas import DecisionBody, DecisionsBody, EventBody, EventsBody, RewardBody
 from holdfast.api.vectors import glance
 from holdfast.api.wire import Answer, idempotency_key, read_body
+from holdfast.arrays import cuts
 from holdfast.errors import HoldfastError, InvalidInput
 from holdfast.features import Encoder
 from holdfast.hosting.bring import Learned, Observation, Observe
-from holdfast.hosting.decide import Answered, Decide, Questions
+from holdfast.hosting.decide import Answered, Answers, Decide, Questions
 from holdfast.hosting.learn import Claim, Reward, Verdict
 from holdfast.hosting.once import Once, Rendered
 from holdfast.hosting.operation import Operation
@@ -61,9 +63,8 @@ async def decide_many(call: Call) -> Answer:
     digest = _digest(call, raw)
     del raw  # it may be large, and this may wait
 
-    def render(made: list[Answered]) -> tuple[int, Any]:
-        answers = [_decision(answer, call.learner, ranking) for answer, ranking in zip(made, rankings, strict=True)]
-        return 201, DecisionsAnswer(answers)
+    def render(made: Answers) -> tuple[int, Any]:
+        return 201, DecisionsAnswer(_decisions(made, call.learner, rankings))
 
     return await committed(call, digest, Decide(call.learner, asked, encoder), render)
 
@@ -192,6 +193,17 @@ def _observation(encoder: Encoder, event: EventBody, index: int, caller: Actor) 
 def _decision(answered: Answered, learner: str, asked: str) -> DecisionAnswer:
     chosen, ranked = ranked_as_asked(answered, asked)
     return DecisionAnswer(answered.decision_id, learner, chosen, answered.position, ranked)
+
+
+def _decisions(made: Answers, learner: str, asked: list[str]) -> list[DecisionAnswer]:
+    if isinstance(made, list):
+        return [_decision(one, learner, how) for one, how in zip(made, asked, strict=True)]
+    ranked = list(map(Ranked, *made.ranked()))
+    each_ranked = [ranked[start:end] for start, end in cuts(made.decisions.counts)]
+    chosen = [Chosen(ids[index], index) for ids, index in zip(made.asked.ids, made.decisions.chosen, strict=True)]
+    for place in [place for place, how in enumerate(asked) if how != "complete"]:
+        each_ranked[place] = [one for one in each_ranked[place] if one.id == chosen[place].id]
+    return list(map(DecisionAnswer, made.asked.decision_ids, repeat(learner), chosen, count(made.first), each_ranked))
 
 
 def ranked_as_asked(answered: Answered | StepAnswered, asked: str) -> tuple[Chosen, list[Ranked]]:

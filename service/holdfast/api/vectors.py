@@ -18,7 +18,7 @@ from holdfast.api.schemas import BATCH_MAX, Id
 from holdfast.errors import InvalidInput
 from holdfast.features import Dense, Encoder
 from holdfast.features.limits import CANDIDATES_MAX, ID_LENGTH_MAX
-from holdfast.features.written import numbers_of, occurrences
+from holdfast.features.written import occurrences, rows_of
 from holdfast.hosting.decide import Questions
 
 
@@ -87,15 +87,12 @@ class Glanced:
         contexts = [context for context in self._contexts if context is not UNSET]
         if len(contexts) != (count if encoder.context else 0):
             return None
-        vectors = [action.features for action in self._actions]
-        lengths = [encoder.context] * len(contexts) + [encoder.action] * len(vectors)
-        numbers = numbers_of(contexts + vectors, lengths)
-        if numbers is None:
+        c = rows_of(contexts, encoder.context)
+        a = rows_of([action.features for action in self._actions], encoder.action)
+        if c is None or a is None:
             return None
-        cut = count * encoder.context
-        c, a = numbers[:cut].reshape(count, encoder.context), numbers[cut:].reshape(len(vectors), encoder.action)
         try:
-            phi = encoder.join(c, a, self._counts)
+            phi = encoder.join(c.reshape(count, encoder.context), a, self._counts)
         except InvalidInput:  # too long a vector
             return None
         names, tops = [name or None for name in self._names], [top or 1 for top in self._tops]

@@ -9,26 +9,33 @@ import simdjson
 from holdfast.arrays import Array
 from holdfast.features.limits import NUMBER_MAX
 
-_parser = simdjson.Parser()
+BEYOND = int(4 * NUMBER_MAX)  # a whole number that a float holds exactly
+
+_END = b",%d," % BEYOND
+_parser: Any = simdjson.Parser()
 
 
-def numbers_of(vectors: Sequence[bytes], lengths: list[int]) -> Array | None:
-    """What these JSON arrays of so many numbers each hold, one after the other: None if anything at all is wrong.
+def rows_of(vectors: Sequence[bytes], length: int) -> Array | None:
+    """What these JSON arrays of so many numbers hold, a row for each: None if anything at all is wrong.
 
-    >>> numbers_of([b"[1, 2.5]", b"[-3e2]"], [2, 1]).tolist()
-    [1.0, 2.5, -300.0]
-    >>> numbers_of([b"[1, 2.5]", b"[true]"], [2, 1])
+    Behind each is put a number that none of them may hold: it tells how long each was, without a look at any.
+
+    >>> rows_of([b"[1, 2.5]", b"[-3e2, 4]"], 2).tolist()
+    [[1.0, 2.5], [-300.0, 4.0]]
+    >>> rows_of([b"[1, 2.5]", b"[true, 4]"], 2)
     """
-    text = b"[%b]" % b",".join(vectors)
+    text = _END.join((b"[0", *vectors, b"0]"))
     if occurrences(text, b"[") != 1 + len(vectors):  # an array inside of one would be taken apart
         return None
     try:
-        arrays: Any = _parser.parse(text)
-        fits = list(map(len, arrays)) == lengths
-        numbers = np.frombuffer(arrays.as_buffer(of_type="d")) if fits and any(lengths) else np.empty(0)
+        numbers = np.frombuffer(_parser.parse(text).as_buffer(of_type="d"))[2:-1]
     except (TypeError, ValueError, RuntimeError):  # not a number, not an array, not JSON; too large for 64 bits
         return None
-    return numbers if fits and np.abs(numbers).max(initial=0.0) <= NUMBER_MAX else None
+    if len(numbers) != len(vectors) * (length + 1):
+        return None
+    rows = numbers.reshape(len(vectors), length + 1)
+    values, ends = rows[:, :length], rows[:, length]
+    return values if (ends == BEYOND).all() and np.abs(values).max(initial=0.0) <= NUMBER_MAX else None
 
 
 def occurrences(text: bytes, character: bytes) -> int:

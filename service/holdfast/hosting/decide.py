@@ -4,9 +4,9 @@ Whatever is asked for in one transaction is decided together, so questions and d
 array for each thing to be known of them. Objects for each would have to be made and taken apart again at every step.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, count, groupby, islice
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ from holdfast.store.log import Transaction
 
 MICROSECONDS = 1_000_000
 NUMBER_BYTES = 8
+MANY = 16  # decisions of one operation
 NEVER_ASKED = b""  # an id of our own: no caller can have asked for it before
 
 
@@ -80,6 +81,29 @@ class Answered(NamedTuple):
     ranking: Ranking
 
 
+@dataclass(frozen=True)
+class Untold:
+    """Many as made, put into plain values when somebody wants them: those that were made before a commit are no longer
+    in the processor's cache after it, and to fetch them takes longer than to make them.
+    """
+
+    asked: Questions
+    first: int  # position
+    decisions: Decisions
+
+    def __iter__(self) -> Iterator[Answered]:
+        return map(Answered, self.asked.decision_ids, self.asked.ids, count(self.first), self.decisions.rankings())
+
+    def ranked(self) -> tuple[list[str], list[float], list[float], list[float], list[float]]:
+        """Id, score, mean, bonus and probability of each candidate of all of them, as they are to be shown."""
+        made, places, ids = self.decisions, self.decisions.places(), list(chain.from_iterable(self.asked.ids))
+        numbers = np.array((made.score, made.mean, made.bonus, made.probability)).take(places, axis=1)
+        return [ids[place] for place in places.tolist()], *numbers.tolist()
+
+
+Answers = list[Answered] | Untold
+
+
 def decision_event_id(decision_id: str) -> str:
     return f"d/{decision_id}"
 
@@ -115,21 +139,22 @@ class Decide:
     @classmethod
     def perform_all(
         cls, operations: Sequence["Decide"], live: LiveBandit, transaction: Transaction, now: int
-    ) -> list[list[Answered] | HoldfastError]:
-        answers: list[list[Answered] | HoldfastError] = []
+    ) -> list[Answers | HoldfastError]:
+        answers: list[Answers | HoldfastError] = []
         for run in runs_of_strangers(operations, Decide.given):
-            answers += _answer_run(run, live, transaction, now)
+            for _, alike in groupby(run, key=lambda operation: operation.size >= MANY):
+                answers += _answer_run(list(alike), live, transaction, now)
         return answers
 
 
 def _answer_run(
     run: list[Decide], live: LiveBandit, transaction: Transaction, now: int
-) -> list[list[Answered] | HoldfastError]:
+) -> list[Answers | HoldfastError]:
     """Operations that share no decision: what is new in all of them is decided together."""
     plans = [_plan(operation, live, transaction) for operation in run]
     new = [plan.new for plan in plans if isinstance(plan, _Plan) and plan.new.decision_ids]
-    made = iter(_decide_all(live, transaction, joined(new), now) if new else [])
-    return [_fill(plan, made) if isinstance(plan, _Plan) else plan for plan in plans]
+    made = _decide_all(live, transaction, new, now) if new else iter(())
+    return [_filled(plan, made) if isinstance(plan, _Plan) else plan for plan in plans]
 
 
 class _Plan(NamedTuple):
@@ -162,11 +187,11 @@ def _plan(operation: Decide, live: LiveBandit, transaction: Transaction) -> _Pla
     return _Plan(asked, asked if len(new) == len(asked.ids) else asked.only(list(new.values())), repeats)
 
 
-def _fill(plan: _Plan, made: Iterable[Answered]) -> list[Answered]:
+def _filled(plan: _Plan, made: Iterator[Answers]) -> Answers:
     """The answers of one operation: the next that were made, and what was answered before."""
-    answers = list(islice(made, len(plan.new.ids)))
     if plan.new is plan.asked:
-        return answers
+        return next(made)
+    answers = next(made) if plan.new.decision_ids else []
     known = plan.repeats | {answer.decision_id: answer for answer in answers}
     return [known[name] for name in plan.asked.decision_ids]
 
@@ -189,18 +214,26 @@ def _other_content(asked: Questions, index: int) -> Conflict:
     return Conflict("decision-exists", "this decision_id was used with another content", f"{place}/decision_id")
 
 
-def _decide_all(live: LiveBandit, transaction: Transaction, asked: Questions, now: int) -> list[Answered]:
-    """Decide and log, at the next positions."""
+def _decide_all(live: LiveBandit, transaction: Transaction, parts: Sequence[Questions], now: int) -> Iterator[Answers]:
+    """Decide and log, at the next positions; the answers to each part."""
+    asked = joined(parts)
     first, counts = live.position + 1, list(map(len, asked.ids))
     decisions = modes.decide_all(live.mode, live.blueprint.bandit, live.state, asked.phi, counts, first, asked.tops)
     names, payloads = list(map(decision_event_id, asked.decision_ids)), _payloads(live.mode, asked, decisions)
     deadline = now + int(live.blueprint.wait_s * MICROSECONDS)
-    made = Alike(live.id, first, "decision", now, names, payloads, deadline)
-    live.open.remember(transaction.append_alike(made))
+    live.open.remember(transaction.append_alike(Alike(live.id, first, "decision", now, names, payloads, deadline)))
     live.position += len(counts)
     live.tally.decisions += len(counts)
-    columns = (asked.decision_ids, asked.ids, range(made.first, made.last + 1), decisions.rankings())
-    return list(map(Answered._make, zip(*columns, strict=True)))
+    return _answers(Untold(asked, first, decisions), parts)
+
+
+def _answers(made: Untold, parts: Sequence[Questions]) -> Iterator[Answers]:
+    sizes = [len(part.ids) for part in parts]
+    if max(sizes) >= MANY:
+        positions = (made.first + start for start, _ in cuts(sizes))
+        return map(Untold, parts, positions, made.decisions.parts(sizes))
+    told = iter(made)
+    return (list(islice(told, size)) for size in sizes)
 
 
 def _payloads(mode: Mode, asked: Questions, decisions: Decisions) -> list[bytes]:

@@ -3,7 +3,7 @@
 Both learners rank with it: the bandit with a cap of 1, a step of an episode with what can still be earned.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -68,6 +68,18 @@ class Decisions:
     bonus: Array
     score: Array
     probability: Array
+
+    def parts(self, sizes: Sequence[int]) -> "Iterator[Decisions]":
+        """The first so many of them, then the next."""
+        counts = [self.counts[start:end] for start, end in cuts(sizes)]
+        for some, (start, end), (first, last) in zip(counts, cuts(sizes), cuts(map(sum, counts)), strict=True):
+            columns = [column[first:last] for column in (self.mean, self.bonus, self.score, self.probability)]
+            yield Decisions(some, self.chosen[start:end], self.order[first:last], *columns)
+
+    def places(self) -> Order:
+        """Where in the arrays the candidates of each are, as they are to be shown."""
+        places: Order = self.order + np.repeat([start for start, _ in cuts(self.counts)], self.counts)
+        return places
 
     def orders(self) -> list[list[int]]:
         """The candidates of each as they are to be shown."""
