@@ -1,6 +1,7 @@
 """A batch that is read at a glance asks what it would ask if it were read the ordinary way; or it is not read so."""
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -109,6 +110,18 @@ def test_actions_that_are_said_once_are_those_of_every_decision() -> None:
     assert told(asked) == told(spelled)
 
 
+def test_decisions_with_the_same_ids_one_after_the_other_share_them_and_keep_their_own_features() -> None:
+    named = [["a", "b"], ["a", "b"], ["b", "a"], ["a"], ["a"], ["a", "b"]]
+    asked = [
+        {"context": [n, 1], "actions": [{"id": name, "features": [n]} for name in some]} for n, some in enumerate(named)
+    ]
+    read, usual = at_a_glance(batch(*asked), ENCODERS["concat"]), ordinarily(batch(*asked), ENCODERS["concat"])
+    assert read is not None
+    assert usual is not None
+    assert told(read) == told(usual)
+    assert [later is before for before, later in pairwise(read.ids)] == [True, False, False, True, False]
+
+
 ODD = {
     "an escape": batch(plain(), decision_id="a").replace(b'"a"', b'"\\u0061"'),
     "a name twice": batch(plain()).replace(b'"context"', b'"context": [0, 0], "context"'),
@@ -123,6 +136,7 @@ ODD = {
     "a number too large": batch(plain(), context=[1e13, 0.0]),
     "no features": batch(plain(), actions=[{"id": "a"}]),
     "the same id twice": batch(plain(), actions=plain()["actions"][:1] * 2),
+    "the same id twice in one of several": batch(plain(), plain() | {"actions": plain()["actions"][:1] * 2}, plain()),
     "an empty id": batch(plain(), actions=[{"id": "", "features": [1.0]}]),
     "a long id": batch(plain(), actions=[{"id": "a" * 257, "features": [1.0]}]),
     "no actions": batch(plain(), actions=[]),

@@ -15,7 +15,7 @@ from sqlalchemy import delete, func, select
 
 from holdfast.app import TURN_S
 from holdfast.hosting.blueprint import canonical
-from holdfast.hosting.decide import NEVER_ASKED, Decide, Questions
+from holdfast.hosting.decide import NEVER_ASKED, Answers, Decide, Questions
 from holdfast.hosting.host import Host
 from holdfast.hosting.learn import Claim, Reward
 from holdfast.hosting.live import LiveLearner
@@ -84,8 +84,8 @@ class Caller:
         ids = [[f"item-{i}" for i in range(ACTIONS)] for _ in names]
         return Questions(names, ids, phi, [1] * BATCH, [NEVER_ASKED] * BATCH)
 
-    def _claims(self, made: list[Any]) -> list[Claim]:
-        rewarded = made[::2]
+    def _claims(self, made: Answers) -> list[Claim]:
+        rewarded = list(made)[::2]
         values = self._rng.random(len(rewarded)).tolist()
         return [
             Claim(answer.decision_id, value, None, "caller") for answer, value in zip(rewarded, values, strict=True)

@@ -5,7 +5,7 @@ knows the usual case and nothing else: whatever is unusual or wrong with a body,
 reads it again and says what is wrong.
 """
 
-from itertools import chain
+from itertools import accumulate, chain
 from operator import le
 from typing import Annotated, Literal
 
@@ -54,7 +54,7 @@ class Glanced:
         own = [one.actions for one in decisions if one.actions is not UNSET]
         lists = own if batch.actions is UNSET else [batch.actions, *own]  # as many as decisions, or one for all
         self._actions = list(chain.from_iterable(lists))
-        self._listed_ids = [[action.id for action in actions] for actions in lists]
+        self._listed_ids = _each_once([[action.id for action in actions] for actions in lists])
         self._ids = self._listed_ids if batch.actions is UNSET else self._listed_ids * len(decisions)
         self._counts = list(map(len, self._ids))
         self._contexts = [one.context for one in decisions]
@@ -77,7 +77,7 @@ class Glanced:
         return (
             len(self._ids) == len(self._contexts)  # not some with actions of their own and some without
             and occurrences(body, b":") == told
-            and sum(map(len, map(set, self._listed_ids))) == len(self._actions)
+            and all(len(set(ids)) == len(ids) for ids in {id(ids): ids for ids in self._listed_ids}.values())
             and all(map(le, (top or 1 for top in self._tops), self._counts))
         )
 
@@ -97,6 +97,11 @@ class Glanced:
             return None
         names, tops = [name or None for name in self._names], [top or 1 for top in self._tops]
         return asked(names, self._ids, phi, tops)
+
+
+def _each_once(lists: list[list[str]]) -> list[list[str]]:
+    """The same, but a list that says what the one before says is that one: what is not there need not be fetched."""
+    return list(accumulate(lists, lambda before, some: before if some == before else some))
 
 
 def glance(body: bytes, encoder: Encoder) -> Glanced | None:
