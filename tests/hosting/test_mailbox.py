@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from holdfast.errors import Unavailable
+from holdfast.hosting.bring import Import, Observation, Observe
 from holdfast.hosting.decide import Decide, Questions
 from holdfast.hosting.mailbox import (
     GATHERED_MAX,
@@ -20,6 +21,7 @@ from holdfast.hosting.mailbox import (
 )
 from holdfast.hosting.once import Once, Rendered
 from holdfast.hosting.settle import Settle
+from holdfast.store.audit import Actor
 
 
 def jobs(count: int = 1) -> list[Job]:
@@ -61,6 +63,13 @@ def test_a_large_operation_counts_for_as_many_as_it_asks_for_and_is_always_taken
 def holding(count: int) -> Decide:
     """So many numbers; they take no memory until somebody looks."""
     return Decide("home", Questions(["id"], [["a"]], np.broadcast_to(0.0, (1, count)), [1], [b""]))
+
+
+def test_every_operation_that_brings_much_says_how_much_it_holds() -> None:
+    row = np.zeros(100)
+    observations = [Observation(row, "a", 1.0, None, None)] * 3
+    brought = [Observe("home", observations), Import("home", bytes(5_000), Actor("k", "me")), holding(7)]
+    assert [operation.bytes_held for operation in brought] == [3 * row.nbytes, 5_000, 7 * 8]
 
 
 def test_what_waits_is_bounded_by_what_it_holds_and_what_comes_alone_is_always_let_in() -> None:

@@ -187,7 +187,8 @@ def _observation(encoder: Encoder, event: EventBody, index: int, caller: Actor) 
     if chosen is None:
         raise InvalidInput(f"/events/{index}/action_id", "must be the id of one of the actions")
     source = caller.name if event.source is None else event.source
-    return Observation(phi[chosen], event.action_id, event.value, event.probability, source)
+    shown = phi[chosen].copy()  # and no more: it may have to wait
+    return Observation(shown, event.action_id, event.value, event.probability, source)
 
 
 def _decision(answered: Answered, learner: str, asked: str) -> DecisionAnswer:

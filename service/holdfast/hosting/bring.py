@@ -43,6 +43,10 @@ class Observe(OneByOne):
     def size(self) -> int:
         return len(self.observations)
 
+    @property
+    def bytes_held(self) -> int:
+        return sum(observation.phi.nbytes for observation in self.observations)
+
     def perform(self, live: LiveBandit, transaction: Transaction, now: int) -> list[Learned]:
         if live.paused or live.mode == "frozen":
             raise Conflict("paused", "the learner is paused or frozen")
@@ -74,6 +78,10 @@ class Import(OneByOne):
     learner: str
     state: bytes
     by: Actor
+
+    @property
+    def bytes_held(self) -> int:
+        return len(self.state)
 
     def perform(self, live: LiveLearner, transaction: Transaction, now: int) -> int:
         """The position of the import in the log."""

@@ -32,7 +32,7 @@ class Operation(Protocol):
 
     @property
     def bytes_held(self) -> int:
-        """While it waits, by features."""
+        """While it waits, by features or a state."""
 
     def needs(self, live: LiveLearner) -> Needs: ...
     @classmethod
