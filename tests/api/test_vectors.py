@@ -127,6 +127,9 @@ ODD = {
     "a name twice": batch(plain()).replace(b'"context"', b'"context": [0, 0], "context"'),
     "an action's name twice": batch(plain()).replace(b'"id"', b'"id": "z", "id"', 1),
     "a list inside": batch(plain(), context=[[0.1, 0.2], []]),
+    "a list inside beside a mere number": batch(
+        plain(), actions=[{"id": "a", "features": 1}, {"id": "b", "features": [[1]]}]
+    ),
     "an object": batch(plain(), context={"a": 1}),
     "no context": batch(plain(context=False)),
     "a null context": batch(plain(), context=None),

@@ -70,6 +70,11 @@ def test_lengths_are_those_of_each_and_not_of_all_together() -> None:
     assert rows_of([b"[1]", b"[2, 3, 4]"], 2) is None
 
 
+@pytest.mark.parametrize("pair", [(b"1", b"[[2]]"), (b"[1, []]", b"2"), (b"[[1]]", b"2"), (b"2", b"[[], 1]")])
+def test_a_list_inside_of_one_does_not_make_up_for_a_mere_number(pair: tuple[bytes, bytes]) -> None:
+    assert rows_of(pair, 1) is None
+
+
 def test_vectors_of_no_numbers_are_no_numbers() -> None:
     assert rows_of([b"[]", b"[ ]"], 0) is not None
     assert rows_of([b"[]", b"[1]"], 0) is None

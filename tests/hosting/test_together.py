@@ -138,10 +138,11 @@ def test_of_questions_with_repeats_among_them_only_the_new_are_decided_each_on_i
 def test_large_and_small_questions_that_share_a_transaction_are_decided_in_the_order_in_which_they_came(
     driver: Driver, database: Database
 ) -> None:
-    names = [["a"], [f"b{i}" for i in range(MANY)], ["c"], ["d"], [f"e{i}" for i in range(MANY + 1)]]
+    names = [["a"], *([f"{x}{i}" for i in range(MANY)] for x in "bc"), ["d"], ["e"], [f"f{i}" for i in range(MANY + 1)]]
     asked = [joined([driver.ask(name, seed=len(name), top=1 + len(name)) for name in some]) for some in names]
     answers = together(driver, *(Decide("home", some) for some in asked))
     told = [answered for some in answers for answered in some]
+    assert [isinstance(some, list) for some in answers] == [len(some) < MANY for some in names]
     assert [answered.decision_id for answered in told] == [name for some in names for name in some]
     assert [answered.position for answered in told] == list(range(1, len(told) + 1))
     with database.read() as connection:

@@ -33,7 +33,9 @@ from holdfast.hosting.sessions.step import StepAnswered
 from holdfast.store.audit import Actor
 
 SCOPE_MAX = 512
-ROWS_AT_ONCE = 500  # more are encoded where nobody has to wait for it
+# More are encoded, or told, where nobody has to wait for it.
+ROWS_AT_ONCE = 500
+TOLD_AT_ONCE = 10_000
 NOTHING_SAID = b"{}"  # by an empty body
 
 _one_decision = msgspec.json.Decoder(DecisionBody)
@@ -66,7 +68,8 @@ async def decide_many(call: Call) -> Answer:
     def render(made: Answers) -> tuple[int, Any]:
         return 201, DecisionsAnswer(_decisions(made, call.learner, rankings))
 
-    return await committed(call, digest, Decide(call.learner, asked, encoder), render)
+    operation, is_long = Decide(call.learner, asked, encoder), len(asked.phi) > TOLD_AT_ONCE
+    return await committed(call, digest, operation, render, is_long)
 
 
 async def _read_batch(call: Call, caller: Actor, encoder: Encoder, raw: bytes) -> tuple[Questions, list[str]]:
@@ -153,20 +156,20 @@ def _digest(call: Call, raw: bytes) -> bytes:
 
 
 async def committed(
-    call: Call, digest: bytes, operation: Operation, render: Callable[[Any], tuple[int, Any]]
+    call: Call, digest: bytes, operation: Operation, render: Callable[[Any], tuple[int, Any]], is_long: bool = False
 ) -> Answer:
     """Submit, wait for the commit, answer; with an Idempotency-Key, the first answer again."""
-    key = idempotency_key(call.headers)
-    if key is None:
-        status, content = render(await call.service.ask(operation))
-        return Answer(status, _encode(content))
 
     def rendered(answer: Any) -> Rendered:
         status, content = render(answer)
         return Rendered(status, _encode(content))
 
-    first: Rendered = await call.service.ask(Once(operation, _scope(call.path), key, digest, rendered))
-    return Answer(first.status, first.body)
+    key = idempotency_key(call.headers)
+    if key is not None:
+        first: Rendered = await call.service.ask(Once(operation, _scope(call.path), key, digest, rendered))
+        return Answer(*first)
+    made = await call.service.ask(operation)
+    return Answer(*(await run_in_threadpool(rendered, made) if is_long else rendered(made)))
 
 
 def _scope(path: str) -> str:
@@ -197,14 +200,13 @@ def _decision(answered: Answered, learner: str, asked: str) -> DecisionAnswer:
 
 
 def _decisions(made: Answers, learner: str, asked: list[str]) -> list[DecisionAnswer]:
-    if isinstance(made, list):
+    """Many complete ones at once; any others one by one."""
+    if isinstance(made, list) or set(asked) != {"complete"}:
         return [_decision(one, learner, how) for one, how in zip(made, asked, strict=True)]
     ranked = list(map(Ranked, *made.ranked()))
     each_ranked = [ranked[start:end] for start, end in cuts(made.decisions.counts)]
-    chosen = [Chosen(ids[index], index) for ids, index in zip(made.asked.ids, made.decisions.chosen, strict=True)]
-    for place in [place for place, how in enumerate(asked) if how != "complete"]:
-        each_ranked[place] = [one for one in each_ranked[place] if one.id == chosen[place].id]
-    return list(map(DecisionAnswer, made.asked.decision_ids, repeat(learner), chosen, count(made.first), each_ranked))
+    chosen = [Chosen(ids[index], index) for ids, index in zip(made.ids, made.decisions.chosen, strict=True)]
+    return list(map(DecisionAnswer, made.decision_ids, repeat(learner), chosen, count(made.first), each_ranked))
 
 
 def ranked_as_asked(answered: Answered | StepAnswered, asked: str) -> tuple[Chosen, list[Ranked]]:

@@ -98,7 +98,7 @@ class Dense:
     def join(self, contexts: Array, vectors: Array, counts: Sequence[int]) -> Array:
         """The rows of contexts `(n, context)` with so many `vectors` `(m, action)` each, or the same for all."""
         if self.joint == "action" and len(vectors) == sum(counts):
-            return normalise(np.ascontiguousarray(vectors), self.normalise)
+            return normalise(np.ascontiguousarray(vectors), self.normalise)  # `written` leaves gaps between them
         crossed = self.context * self.action if self.joint == "outer" else 0
         own = 0 if self.joint == "action" else self.context
         phi = np.empty((sum(counts), self.dimension))

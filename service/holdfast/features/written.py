@@ -18,7 +18,8 @@ _parser: Any = simdjson.Parser()
 def rows_of(vectors: Sequence[bytes], length: int) -> Array | None:
     """What these JSON arrays of so many numbers hold, a row for each: None if anything at all is wrong.
 
-    Behind each is put a number that none of them may hold: it tells how long each was, without a look at any.
+    Behind each is put a number that none of them may hold. If there are as many numbers as there should be, and those
+    not at the end of a row are within bounds, then it is at all the ends, and each vector is as long as it should be.
 
     >>> rows_of([b"[1, 2.5]", b"[-3e2, 4]"], 2).tolist()
     [[1.0, 2.5], [-300.0, 4.0]]
@@ -27,15 +28,16 @@ def rows_of(vectors: Sequence[bytes], length: int) -> Array | None:
     text = _END.join((b"[0", *vectors, b"0]"))
     if occurrences(text, b"[") != 1 + len(vectors):  # an array inside of one would be taken apart
         return None
+    if length == 1 and text.count(_END + b"[") != len(vectors):  # a mere number beside such a one
+        return None
     try:
         numbers = np.frombuffer(_parser.parse(text).as_buffer(of_type="d"))[2:-1]
     except (TypeError, ValueError, RuntimeError):  # not a number, not an array, not JSON; too large for 64 bits
         return None
     if len(numbers) != len(vectors) * (length + 1):
         return None
-    rows = numbers.reshape(len(vectors), length + 1)
-    values, ends = rows[:, :length], rows[:, length]
-    return values if (ends == BEYOND).all() and np.abs(values).max(initial=0.0) <= NUMBER_MAX else None
+    rows = numbers.reshape(len(vectors), length + 1)[:, :length]
+    return rows if np.abs(rows).max(initial=0.0) <= NUMBER_MAX else None
 
 
 def occurrences(text: bytes, character: bytes) -> int:

@@ -6,7 +6,7 @@ array for each thing to be known of them. Objects for each would have to be made
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, count, groupby, islice
+from itertools import chain, count, islice
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -24,7 +24,7 @@ from holdfast.store.log import Transaction
 
 MICROSECONDS = 1_000_000
 NUMBER_BYTES = 8
-MANY = 16  # decisions of one operation
+MANY = 16  # decisions of one operation, from which on it is worth while to tell them late (`Untold`)
 NEVER_ASKED = b""  # an id of our own: no caller can have asked for it before
 
 
@@ -87,21 +87,22 @@ class Untold:
     in the processor's cache after it, and to fetch them takes longer than to make them.
     """
 
-    asked: Questions
+    decision_ids: list[str]
+    ids: list[list[str]]  # of the candidates of each
     first: int  # position
     decisions: Decisions
 
     def __iter__(self) -> Iterator[Answered]:
-        return map(Answered, self.asked.decision_ids, self.asked.ids, count(self.first), self.decisions.rankings())
+        return map(Answered, self.decision_ids, self.ids, count(self.first), self.decisions.rankings())
 
     def ranked(self) -> tuple[list[str], list[float], list[float], list[float], list[float]]:
         """Id, score, mean, bonus and probability of each candidate of all of them, as they are to be shown."""
-        made, places, ids = self.decisions, self.decisions.places(), list(chain.from_iterable(self.asked.ids))
+        made, places, ids = self.decisions, self.decisions.places(), list(chain.from_iterable(self.ids))
         numbers = np.array((made.score, made.mean, made.bonus, made.probability)).take(places, axis=1)
         return [ids[place] for place in places.tolist()], *numbers.tolist()
 
 
-Answers = list[Answered] | Untold
+Answers = list[Answered] | Untold  # a list if there are not many
 
 
 def decision_event_id(decision_id: str) -> str:
@@ -142,8 +143,7 @@ class Decide:
     ) -> list[Answers | HoldfastError]:
         answers: list[Answers | HoldfastError] = []
         for run in runs_of_strangers(operations, Decide.given):
-            for _, alike in groupby(run, key=lambda operation: operation.size >= MANY):
-                answers += _answer_run(list(alike), live, transaction, now)
+            answers += _answer_run(run, live, transaction, now)
         return answers
 
 
@@ -224,16 +224,17 @@ def _decide_all(live: LiveBandit, transaction: Transaction, parts: Sequence[Ques
     live.open.remember(transaction.append_alike(Alike(live.id, first, "decision", now, names, payloads, deadline)))
     live.position += len(counts)
     live.tally.decisions += len(counts)
-    return _answers(Untold(asked, first, decisions), parts)
+    return _answers(Untold(asked.decision_ids, asked.ids, first, decisions), [len(part.ids) for part in parts])
 
 
-def _answers(made: Untold, parts: Sequence[Questions]) -> Iterator[Answers]:
-    sizes = [len(part.ids) for part in parts]
-    if max(sizes) >= MANY:
-        positions = (made.first + start for start, _ in cuts(sizes))
-        return map(Untold, parts, positions, made.decisions.parts(sizes))
-    told = iter(made)
-    return (list(islice(told, size)) for size in sizes)
+def _answers(made: Untold, sizes: Sequence[int]) -> Iterator[Answers]:
+    """The first so many of them, then the next."""
+    if max(sizes) < MANY:  # told together
+        told = iter(made)
+        return (list(islice(told, size)) for size in sizes)
+    parts = zip(cuts(sizes), made.decisions.parts(sizes), strict=True)
+    each = (Untold(made.decision_ids[a:b], made.ids[a:b], made.first + a, part) for (a, b), part in parts)
+    return (some if size >= MANY else list(some) for some, size in zip(each, sizes, strict=True))
 
 
 def _payloads(mode: Mode, asked: Questions, decisions: Decisions) -> list[bytes]:

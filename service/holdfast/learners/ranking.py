@@ -89,8 +89,8 @@ class Decisions:
     def rankings(self) -> list[Ranking]:
         if min(self.counts) != max(self.counts):
             return [self._one(index, *cut).ranking() for index, cut in enumerate(cuts(self.counts))]
-        order = self.order.reshape(len(self.counts), -1)
-        places = order + np.arange(0, order.size, self.counts[0])[:, None]
+        shape = len(self.counts), self.counts[0]
+        order, places = self.order.reshape(shape), self.places().reshape(shape)
         columns = np.array((self.mean, self.bonus, self.score, self.probability)).take(places, axis=1)
         return list(map(Ranking._make, zip(self.chosen, order.tolist(), *columns.tolist(), strict=True)))
 
