@@ -20,9 +20,11 @@ install: .venv/installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
+# In ./data, unless the environment names another database.
+serve: export HOLDFAST_DATABASE_URL ?= sqlite:///data/holdfast.db
 serve: install
 	@mkdir -p data
-	$(BIN)/holdfast serve --database-url sqlite:///data/holdfast.db
+	$(BIN)/holdfast serve
 
 # A file of tests on each core at a time; schemathesis gives its tests one name, of which xdist would run one. Then a
 # glance at the comparison with the peers, in their own environment: half a minute, and two more the first time.

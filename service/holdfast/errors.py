@@ -27,7 +27,7 @@ class InvalidInput(HoldfastError):
     """A value from a caller breaks a rule. `pointer` is a JSON pointer to the place; the value is never echoed."""
 
     def __init__(self, pointer: str, rule: str) -> None:
-        super().__init__(f"{pointer or '/'}: {rule}")
+        super().__init__(f"{pointer}: {rule}" if pointer else rule)
         self.pointer = pointer
         self.rule = rule
 

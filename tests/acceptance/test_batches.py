@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy.engine import URL
 
+from holdfast.api.hot import TOLD_AT_ONCE
 from tests.acceptance.server import Server, serving
 
 BATCH = "/v1/learners/home/decisions/batch"
@@ -67,6 +68,18 @@ def test_a_large_batch_is_told_as_each_of_its_decisions_is_when_asked_again(serv
         alone = [server.post("/v1/learners/explorer/decisions", one).json() for one in asked]
         assert made.json()["decisions"] == alone
         assert [len(one["ranking"]) for one in alone] == [1 if n % 3 == 0 else 1 + n % 4 for n in range(40)]
+
+
+def test_a_very_large_batch_is_told_like_any_other(server: Server) -> None:
+    """On another thread; each again, one by one, it is told on the event loop's."""
+    actions = [{"id": str(i), "features": [0.1 * i - 0.5]} for i in range(11)]
+    asked = [{"decision_id": f"d{n}", "context": [0.001 * n, 0.2]} for n in range(1_000)]
+    assert len(actions) * len(asked) > TOLD_AT_ONCE
+    made = server.post(BATCH, {"actions": actions, "decisions": asked}).json()["decisions"]
+    assert [one["position"] for one in made] == list(range(1, 1_001))
+    for n in (0, 1, 500, 999):
+        again = server.post("/v1/learners/home/decisions", asked[n] | {"actions": actions})
+        assert again.json() == made[n]
 
 
 def test_a_batch_of_more_numbers_than_a_batch_may_have_is_too_large(server: Server) -> None:

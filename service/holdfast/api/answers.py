@@ -17,7 +17,7 @@ class Ranked(Struct, forbid_unknown_fields=True, gc=False):
     """One candidate as the learner sees it."""
 
     id: str
-    score: Annotated[float, Meta(description="The optimistic value: mean + bonus.")]
+    score: Annotated[float, Meta(description="The optimistic value: mean + bonus, at most what can be earned.")]
     mean: Annotated[float, Meta(description="The expected reward, scaled to [0, 1].")]
     bonus: Annotated[float, Meta(description="β·b(z): what being unsure adds.")]
     probability: Annotated[float, Meta(description="The probability with which it was chosen.")]

@@ -112,15 +112,17 @@ HOT_ROUTES = {
     "/v1/learners/{name}/decisions": HotRoute(
         "decide",
         "Decide between actions",
-        f"1 to {limits.CANDIDATES_MAX:,} actions with different ids. The same `decision_id` with the same content gets "
-        "the first answer again, with another content 409. The first `top` of the ranking are shown.",
+        f"1 to {limits.CANDIDATES_MAX:,} actions with different ids. A `decision_id` of the caller's own with the "
+        "same content gets the first answer again, with another content 409. The action and the best of the others, "
+        "`top` in all and no more than there are, are shown: each can be rewarded.",
         schemas.DecisionBody, 201, answers.DecisionAnswer, _ASKED, _DECIDED,
     ),
     "/v1/learners/{name}/decisions/batch": HotRoute(
         "decide_many",
         "Decide several times",
         f"1 to {schemas.BATCH_MAX:,} decisions; all or nothing. `actions` beside them are those of every decision that "
-        "has none of its own. The `errors` of a 409 for a `decision_id` that was used with another content say which.",
+        "has none of its own. The `errors` of a 409 for a `decision_id` that was used with another content point at "
+        "the first such.",
         schemas.DecisionsBody, 201, answers.DecisionsAnswer,
         {"actions": _ASKED["actions"], "decisions": [_ASKED, {"context": [0.3, 0.4]}]}, {"decisions": [_DECIDED]},
     ),

@@ -157,7 +157,13 @@ class LearnerChange(Strict):
             "is settled with the default as soon as the learner goes on."
         ),
     ] = UNSAID
-    mode: Literal["online", "shadow", "frozen"] = UNSAID
+    mode: Annotated[
+        Literal["online", "shadow", "frozen"],
+        Field(
+            description="`online`: decide and learn. `shadow`: answer the first action of the request, as the caller's "
+            "own system would, and learn from it; its ranking is online's. `frozen`: decide, learn nothing."
+        ),
+    ] = UNSAID
     reward: RewardChange = UNSAID
     episode_timeout_s: Annotated[float, Field(gt=0, le=TIMEOUT_S_MAX)] = UNSAID
 
