@@ -33,7 +33,7 @@ from holdfast.store.migrate import migrate
 DRAIN_WITHIN_S = 3  # for the requests that are being answered
 SAVE_WITHIN_S = 4.0  # for the writer; what it cannot save then is in the log
 GARBAGE_LOOK_EVERY = 50_000  # new containers
-TURN_S = 0.0002  # of one thread, while another waits for the interpreter: a commit does so twenty times
+TURN_S = 0.0005  # of one thread, while another waits for the interpreter
 # For glibc's mallopt, by its numbers for them: as bodies, features and answers of large requests come and go, their
 # memory is kept for the next instead of being fetched from the system, page by page, each time.
 MEMORY = {-1: 32 * 2**20, -2: 2**20, -3: 16 * 2**20}  # free before some is given back, fetched at once, mapped alone
