@@ -220,7 +220,11 @@ def _ratio(results: dict[str, list[Taken]], calls: dict[str, Call], name: str, b
 
 
 def _half_load(setting: Setting, rates: dict[str, float], calls: dict[str, Call]) -> Iterator[str]:
-    """Latency at the same rate for all: half of what the slowest of them can do. Counted from when a call was due."""
+    """Latency at the same rate for all: half of what the slowest of them can do. Counted from when a call was due.
+
+    What the blocks before have written is on the disk first: nobody's commits should wait for that.
+    """
+    os.sync()
     names = ["no-op decide", "sqlite decide", "postgresql decide"]
     half = min(rates[name] for name in names) / 2
     taken: dict[str, list[Measured]] = {name: [] for name in names}
