@@ -35,7 +35,7 @@ class Setting(NamedTuple):
 BATCH = 64
 BATCHES_AT_ONCE = 16  # connections: enough that something can be read while the database has something to do
 SHARED = ", actions said once"
-WAL_FILES = 48  # more than a run fills
+WAL_FILES = 48  # 16 MB each
 WATCHED_S = 3.0
 LEARNER = {"name": "bench", "kind": "bandit", "features": {"kind": "dense", "context": 20, "action": 8}}
 LEARNER |= {"corruption": {"budget": 20.0}, "horizon": 1_000_000}
