@@ -67,12 +67,11 @@ def test_a_snapshot_that_the_database_does_not_take_costs_nobody_an_answer(
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)
 def test_nobody_waits_while_a_snapshot_is_written(driver: Driver, database: Database) -> None:
     driver.decide("first")  # reading what there is to begin with
-    with database.engine.connect() as another:
+    with database.write() as another:
         another.execute(text("LOCK TABLE snapshots"))
         another.execute(text("SELECT FROM learners FOR KEY SHARE"))  # as one that is half written
         for i in range(9):
             driver.decide(f"d{i}")
-        another.rollback()
     assert comes_true(lambda: bool(saved(database)))
     assert driver.warnings == []
 

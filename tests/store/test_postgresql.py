@@ -6,9 +6,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from sqlalchemy import insert, text
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 
 from holdfast.errors import Unavailable
 from holdfast.store import deadline, postgresql, snapshots
@@ -74,7 +75,7 @@ def test_what_was_put_off_is_seen_by_whoever_asks_next(database: Database) -> No
 
 def test_a_rule_that_is_broken_by_what_was_put_off_is_told_by_the_commit(database: Database) -> None:
     twice = [(1, position, "decision", "d/1", 0, None, None, b"") for position in (1, 2)]
-    with pytest.raises(IntegrityError, match="uq_events"), database.write() as connection:
+    with pytest.raises(psycopg.IntegrityError, match="uq_events"), database.write() as connection:
         PostgreSQL().write(connection, Changes(twice, [], [], [(1, 2)]))
     with database.write() as connection:
         row = PostgreSQL().lock(connection, 1)

@@ -25,7 +25,7 @@ def question(encoder: Encoder, body: DecisionBody) -> Questions:
     """One."""
     phi = encoder.encode(body.context, body.actions)
     check_top(body.top, len(body.actions))
-    return asked([body.decision_id], [_ids(body)], phi, [body.top])._replace(place="")
+    return asked([body.decision_id], [_ids(body)], phi, [body.top], place="")
 
 
 def each_with_actions(batch: DecisionsBody) -> list[DecisionBody]:
@@ -75,16 +75,18 @@ def questions(encoder: Encoder, bodies: list[DecisionBody], shared: Any = UNSET)
     return asked([body.decision_id for body in bodies], list(map(_ids, bodies)), phi, [body.top for body in bodies])
 
 
-def asked(names: Sequence[str | None], ids: list[list[str]], phi: Array, tops: list[int]) -> Questions:
+def asked(
+    names: Sequence[str | None], ids: list[list[str]], phi: Array, tops: list[int], place: str | None = None
+) -> Questions:
     """With ids of our own where the caller gave none, and a digest of the content where it did."""
     if not any(names):
-        return Questions(new_ids(len(names)), ids, phi, tops, [NEVER_ASKED] * len(names))
+        return Questions(new_ids(len(names)), ids, phi, tops, [NEVER_ASKED] * len(names), place)
     fresh = iter(new_ids(names.count(None)))
     digests = [
         NEVER_ASKED if name is None else _digest(phi[start:end], some, top)
         for name, (start, end), some, top in zip(names, cuts(map(len, ids)), ids, tops, strict=True)
     ]
-    return Questions([next(fresh) if name is None else name for name in names], ids, phi, tops, digests)
+    return Questions([next(fresh) if name is None else name for name in names], ids, phi, tops, digests, place)
 
 
 def _refuse_with_place(encoder: Encoder, body: DecisionBody, place: str, is_shared: bool) -> None:

@@ -10,7 +10,8 @@ from starlette.concurrency import run_in_threadpool
 
 from holdfast.api.access import Gate
 from holdfast.api.limits import Limits
-from holdfast.errors import NotFound, Unavailable
+from holdfast.api.patience import Patience
+from holdfast.errors import NotFound
 from holdfast.features import Encoder
 from holdfast.hosting.blueprint import AnyBlueprint, draw
 from holdfast.hosting.host import Host
@@ -33,17 +34,13 @@ class Service:
     gate: Gate
     limits: Limits = field(default_factory=Limits)
     _known: dict[str, tuple[float, str, AnyBlueprint]] = field(default_factory=dict)
+    _patience: Patience = field(default_factory=lambda: Patience(ANSWER_WITHIN_S))
 
     async def ask(self, operation: Operation) -> Any:
         """The answer of the writer, after its commit."""
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[Any] = loop.create_future()
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.host.submit_all([Job(operation, answer)])
-        deadline = loop.call_later(ANSWER_WITHIN_S, _give_up, answer)
-        try:
-            return await answer
-        finally:
-            deadline.cancel()
+        return await self._patience.answered(answer)
 
     async def encoder(self, name: str) -> Encoder:
         """How this learner's requests become features."""
@@ -54,10 +51,12 @@ class Service:
         known = self._known.get(name)
         if known is None:
             return await self._refresh(name)
-        if time.monotonic() - known[0] > REMEMBERED_S:
-            self._known[name] = (time.monotonic(), *known[1:])  # one refresh at a time; the others use what is known
-            return await self._refresh(name)
-        return known[2]
+        looked_at, spec, blueprint = known
+        if time.monotonic() - looked_at > REMEMBERED_S:
+            self._known[name] = (time.monotonic(), spec, blueprint)  # others use what is known while it is looked up
+            if not self.host.confirms(name, spec, REMEMBERED_S):
+                return await self._refresh(name)
+        return blueprint
 
     def forget(self, name: str) -> None:
         """Its description may be another now."""
@@ -80,9 +79,3 @@ class Service:
             self._known.pop(name, None)
             raise NotFound("learner", "no such learner")
         return row.spec
-
-
-def _give_up(answer: "asyncio.Future[Any]") -> None:
-    if not answer.done():
-        problem = Unavailable("the answer took too long; it may still be done, and asking again is safe")
-        answer.set_exception(problem)

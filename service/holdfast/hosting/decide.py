@@ -15,7 +15,7 @@ from holdfast.arrays import Array, cuts
 from holdfast.errors import Conflict, HoldfastError, InvalidInput, Unavailable
 from holdfast.features import Encoder
 from holdfast.hosting.live import LiveBandit, LiveLearner
-from holdfast.hosting.operation import Needs, runs_of_strangers
+from holdfast.hosting.operation import NOTHING, Needs, runs_of_strangers
 from holdfast.hosting.records import pack_decisions, replayed, unpack_decision
 from holdfast.learners import Decisions, Ranking, modes
 from holdfast.learners.modes import Mode
@@ -117,7 +117,7 @@ class Decide:
 
     learner: str
     questions: Questions
-    encoder: Encoder | None = None  # that φ was made with
+    encoder: Encoder | None = None  # that φ was made with, if that may be another than the learner's
 
     @property
     def size(self) -> int:
@@ -128,7 +128,8 @@ class Decide:
         return self.questions.phi.nbytes
 
     def needs(self, live: LiveLearner) -> Needs:
-        return Needs(events=[decision_event_id(name) for name in self.given()])
+        given = self.given()
+        return Needs(events=list(map(decision_event_id, given))) if given else NOTHING
 
     def given(self) -> list[str]:
         """The ids that the caller chose."""
@@ -168,7 +169,7 @@ class _Plan(NamedTuple):
 def _plan(operation: Decide, live: LiveBandit, transaction: Transaction) -> _Plan | HoldfastError:
     if live.paused:
         return Conflict("paused", "the learner is paused")
-    if operation.encoder is not None and operation.encoder != live.blueprint.encoder:
+    if not live.is_encoded_by(operation.encoder):
         return Unavailable("the learner was replaced a moment ago; ask again")
     asked = operation.questions
     if not any(asked.digests):

@@ -31,7 +31,7 @@ from holdfast.hosting.aside import Aside
 from holdfast.hosting.live import GapInLog, LiveLearner
 from holdfast.hosting.mailbox import Job, Mailbox
 from holdfast.hosting.meter import Meter
-from holdfast.hosting.operation import Operation, perform_alike
+from holdfast.hosting.operation import Needs, Operation, perform_alike
 from holdfast.hosting.recover import Warn, catch_up, discard_ahead, revive
 from holdfast.hosting.saving import Saving
 from holdfast.hosting.settle import Settle
@@ -41,7 +41,7 @@ from holdfast.store import learners as rows
 from holdfast.store.bulk import Locked, Overtaken
 from holdfast.store.database import Connection, Database
 from holdfast.store.log import Transaction
-from holdfast.store.waiting import Turn, apart, on_loop
+from holdfast.store.waiting import Turn, apart, awaited, on_loop
 
 TURN_S = 0.01  # what takes longer is not done on the event loop's thread
 CAUGHT_UP_AT_ONCE = 500  # events, likewise
@@ -118,6 +118,11 @@ class Host:
         self._mailbox.put_first(Job(operation, answer))
         return answer
 
+    def confirms(self, learner: str, spec: str, within_s: float) -> bool:
+        """Whether the writer has worked with this learner, as it is described here, so lately; asked on its thread."""
+        live = self._live.get(learner)
+        return live is not None and live.spec == spec and time.monotonic() - live.asked_at < within_s
+
     def look_first(self, learner: str) -> None:
         """Somebody may have changed it: for a moment, believe nothing of it."""
         self._look_first_for(LOOK_FIRST_S, learner)
@@ -128,23 +133,23 @@ class Host:
 
     async def _run(self) -> None:
         try:
-            await self._work()
-            await on_loop(self._save_all)
+            await on_loop(self._work)
         finally:
             self._ended.set()
 
-    async def _work(self) -> None:
-        while batch := await self._mailbox.take():
-            await self._work_through(batch)
+    def _work(self) -> None:
+        while batch := awaited(self._mailbox.take()):
+            self._work_through(batch)
             del batch  # or all that it holds would stay until more comes
+        self._save_all()
 
-    async def _work_through(self, batch: list[Job]) -> None:
+    def _work_through(self, batch: list[Job]) -> None:
         for some in _asked_then_due(batch):
             turn = Turn()
-            await on_loop(self._serve, some)
+            self._serve(some)
             # Where the loop goes on while the database works, the next transaction is sent first, if much waits.
             if not (turn.has_come and self._mailbox.is_worth_a_transaction()):
-                await asyncio.sleep(0)  # the answers leave, and what has come in is read
+                awaited(asyncio.sleep(0))  # the answers leave, and what has come in is read
 
     def _serve(self, batch: list[Job]) -> None:
         """One transaction for all; the answers go out after its commit."""
@@ -182,8 +187,9 @@ class Host:
 
     def _offer_aside(self, batch: list[Job]) -> None:
         """Whatever takes long for these learners is done on another thread, once their callers have their answers."""
-        for name in {job.operation.learner for job in batch} & set(self._live):
-            self._aside.offer(self._live[name])
+        for name in {job.operation.learner for job in batch}:
+            if name in self._live:
+                self._aside.offer(self._live[name])
 
     def _recover_from(self, batch: list[Job], problem: Exception) -> None:
         """The database is away: say so to all. Something else: find the one that broke by running each alone."""
@@ -265,7 +271,9 @@ class Host:
         if live.is_new:
             discard_ahead(transaction.connection, live, self._warn)
             live.is_new = False
-        live.mode, live.paused = as_mode(row.mode), bool(row.paused)
+        if row.mode != live.mode:
+            live.mode = as_mode(row.mode)
+        live.paused = bool(row.paused)
         if row.spec != live.spec:  # the wait or the default was changed
             live.redraw(row.spec)
         if row.head > live.position:
@@ -295,8 +303,8 @@ class Host:
 
 def _asked_then_due(batch: list[Job]) -> Iterator[list[Job]]:
     """Nobody who asked waits for what the sweep has found, or fails with a learner that only the sweep asks about."""
-    due = [job for job in batch if isinstance(job.operation, Settle)]
-    asked = [job for job in batch if not isinstance(job.operation, Settle)] if due else batch
+    due = [job for job in batch if type(job.operation) is Settle]
+    asked = [job for job in batch if type(job.operation) is not Settle] if due else batch
     yield from filter(None, (asked, due))
 
 
@@ -316,12 +324,17 @@ def _perform_where_it_fits(
 ) -> list[Any]:
     """Look up what all of them need, then perform them; on another thread if that takes long."""
     needs = [operation.needs(live) for operation in operations]
+    if any(map(any, needs)):
+        _look_up(needs, live, transaction)
+    perform = partial(_perform_all, operations, live, transaction, now)
+    return perform() if live.pace.expected_s(operations) <= TURN_S else apart(perform)
+
+
+def _look_up(needs: list[Needs], live: LiveLearner, transaction: Transaction) -> None:
     transaction.look_up(live.id, [name for need in needs for name in (*need.events, *need.said)])
     told = [transaction.find(live.id, name) for need in needs for name in need.said]
     transaction.hear(live.id, [found.event.position for found in told if found is not None])
     transaction.recall_all([name for need in needs for name in need.answers])
-    perform = partial(_perform_all, operations, live, transaction, now)
-    return perform() if live.pace.expected_s(operations) <= TURN_S else apart(perform)
 
 
 def _perform_all(operations: list[Operation], live: LiveLearner, transaction: Transaction, now: int) -> list[Any]:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from holdfast.arrays import Array
+from holdfast.features import Encoder
 from holdfast.hosting.blueprint import Blueprint, draw
 from holdfast.hosting.open import OpenDecisions
 from holdfast.hosting.pace import Pace
@@ -152,6 +153,19 @@ class LiveBandit(LiveLearner):
 
     blueprint: Blueprint
     state: BanditState
+    _same: Encoder | None = None  # as the blueprint's
+
+    def is_encoded_by(self, encoder: Encoder | None) -> bool:
+        """Whether features that were made with it are as this learner wants them."""
+        if encoder is not None and encoder is not self._same:
+            if encoder != self.blueprint.encoder:
+                return False
+            self._same = encoder
+        return True
+
+    def redraw(self, spec: str) -> None:
+        super().redraw(spec)
+        self._same = None
 
     def learn(self, phi: Array, reward: float) -> float:
         """Fold one reward in; the weight it was given."""

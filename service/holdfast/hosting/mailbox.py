@@ -42,13 +42,16 @@ class Mailbox:
         return len(self._waiting)
 
     def put(self, jobs: list[Job]) -> None:
-        held = sum(job.operation.bytes_held for job in jobs)
+        size = held = 0
+        for operation, _ in jobs:
+            size += operation.size
+            held += operation.bytes_held
         with self._door:
             is_full = len(self._waiting) + len(jobs) > WAITING_MAX
             if self._is_closing or is_full or (self._waiting and self._bytes + held > WAITING_BYTES_MAX):
                 raise Unavailable("the service is stopping or its queue is full")
             self._waiting.extend(jobs)
-            self._size += sum(job.operation.size for job in jobs)
+            self._size += size
             self._bytes += held
         self._ring()
 

@@ -86,7 +86,8 @@ class Meter:
             self.observations += observed
             self.expiries += expiries
             for outcome, count in zip(self.rewards, rewards, strict=True):
-                self.rewards[outcome] += max(0, count)  # what was pending counts once more, as what became of it
+                if count > 0:  # what was pending counts once more, as what became of it
+                    self.rewards[outcome] += count
         self._begun.clear()
 
     def failed(self) -> None:

@@ -1,7 +1,7 @@
 """A use case, as the writer runs it: the operations of one batch that do the same are performed together."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
 from holdfast.errors import Conflict, HoldfastError
@@ -17,6 +17,9 @@ class Needs(NamedTuple):
     events: Sequence[str] = ()
     answers: Sequence[tuple[str, str]] = ()  # to earlier requests, by scope and Idempotency-Key
     said: Sequence[str] = ()  # event ids: what was said of these
+
+
+NOTHING = Needs()
 
 
 class Operation(Protocol):
@@ -54,7 +57,7 @@ class OneByOne(ABC):
         return 0
 
     def needs(self, live: LiveLearner) -> Needs:
-        return Needs()
+        return NOTHING
 
     @abstractmethod
     def perform(self, live: Any, transaction: Transaction, now: int) -> Any:
@@ -83,16 +86,16 @@ def _attempt(operation: OneByOne, live: LiveLearner, transaction: Transaction, n
         return problem
 
 
-def runs_of_strangers(items: Iterable[T], names: Callable[[T], Iterable[str]]) -> Iterator[list[T]]:
+def runs_of_strangers(items: Iterable[T], names: Callable[[T], Collection[str]]) -> Iterator[list[T]]:
     """Cut a sequence so that no two items of a run have a name in common: the later must see what the earlier did."""
     run: list[T] = []
     taken: set[str] = set()
     for item in items:
-        mine = set(names(item))
+        mine = names(item)
         if run and not taken.isdisjoint(mine):
             yield run
             run, taken = [], set()
         run.append(item)
-        taken |= mine
+        taken.update(mine)
     if run:
         yield run

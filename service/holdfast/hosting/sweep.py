@@ -76,9 +76,9 @@ class Sweep:
         self._meter.sweeps += 1
         self._database.tidy()
         self._forget_answers()
-        self._remove_deleted(time.monotonic() + REMOVE_FOR_S)
         with self._database.read() as connection:
-            names = overdue(connection, self._clock(), LEARNERS_MAX)
+            deleted, names = learners.being_removed(connection), overdue(connection, self._clock(), LEARNERS_MAX)
+        self._remove_all(deleted, time.monotonic() + REMOVE_FOR_S)
         return self._settle_all(names, time.monotonic() + SETTLE_FOR_S)
 
     def _settle_all(self, names: list[str], until: float) -> bool:
@@ -92,10 +92,8 @@ class Sweep:
         answer = self._submit(Settle(name))
         return answer.exception(ANSWER_WITHIN_S) is None and bool(answer.result())
 
-    def _remove_deleted(self, until: float) -> None:
+    def _remove_all(self, deleted: list[int], until: float) -> None:
         """What deleted learners have left behind, some of it; others that write have as much time as it takes."""
-        with self._database.read() as connection:
-            deleted = learners.being_removed(connection)
         for learner_id in deleted:
             is_more = True
             while is_more and (started := time.monotonic()) < until:

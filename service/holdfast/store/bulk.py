@@ -29,7 +29,7 @@ class Alike(NamedTuple):
 
     def heading(self) -> "Alike":
         """What they have in common, without what differs."""
-        return self._replace(event_ids=[], payloads=[])
+        return Alike(self.learner_id, self.first, self.kind, self.at, [], [], self.deadline)
 
 
 class Changes(NamedTuple):

@@ -4,6 +4,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 
 import psycopg
 from sqlalchemy import Connection, Engine, text
@@ -33,7 +34,8 @@ class Database:
         self._presence = Presence(self._answers)
         self._held: list[Connection] = []  # at most one
         self._is_closed = False
-        self._turn = threading.Lock()  # of those who write to SQLite, which has one at a time
+        # Of those who write to SQLite, which has one at a time.
+        self._turn = threading.Lock() if engine.dialect.name == "sqlite" else None
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
@@ -41,8 +43,21 @@ class Database:
 
         `Overtaken` if it was built on a belief that is wrong; then it did not happen.
         """
-        with self._reaching(), self._in_turn(), self._held_open() as connection, connection.begin():
-            yield connection
+        with self._reaching():
+            self._await_turn()
+            try:
+                connection = self._take()
+                try:
+                    driver = driver_of(connection)  # SQLAlchemy's way costs more than a small transaction
+                    driver.begin_writing()
+                    yield connection
+                    driver.commit()
+                except BaseException:
+                    self._drop(connection)
+                    raise
+                self._keep(connection)
+            finally:
+                self._end_turn()
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -86,34 +101,16 @@ class Database:
             self._presence.lost()
             raise
 
-    @contextmanager
-    def _in_turn(self) -> Iterator[None]:
+    def _await_turn(self) -> None:
         """SQLite itself would make whoever comes second wait, and with it the thread."""
-        if self.engine.dialect.name != "sqlite":
-            yield
+        if self._turn is None or self._turn.acquire(blocking=False):
             return
-        if not self._turn.acquire(blocking=False) and not apart(lambda: self._turn.acquire(timeout=TURN_WITHIN_S)):
+        if not apart(partial(self._turn.acquire, timeout=TURN_WITHIN_S)):
             raise Unavailable("the database is busy")
-        try:
-            yield
-        finally:
-            self._turn.release()
 
-    @contextmanager
-    def _held_open(self) -> Iterator[Connection]:
-        """A connection that stays open from one transaction to the next: borrowing it costs more than using it."""
-        connection = self._take()
-        try:
-            yield connection
-        except BaseException:
-            self._drop(connection)
-            raise
-        if self._is_closed:
-            connection.invalidate()
-        if self._held or self._is_closed:
-            connection.close()
-        else:
-            self._held.append(connection)
+    def _end_turn(self) -> None:
+        if self._turn is not None:
+            self._turn.release()
 
     def _take(self) -> Connection:
         try:
@@ -125,6 +122,15 @@ class Database:
         connection.invalidate()
         connection.close()
         return self._connect(self._writing)
+
+    def _keep(self, connection: Connection) -> None:
+        """It stays open from one transaction to the next: borrowing it costs more than using it."""
+        if self._is_closed:
+            connection.invalidate()
+        if self._held or self._is_closed:
+            connection.close()
+        else:
+            self._held.append(connection)
 
     def _drop(self, connection: Connection) -> None:
         """Something went wrong while it was used; perhaps the connection itself."""

@@ -44,7 +44,7 @@ class ImpatientConnection(psycopg.Connection[Any]):
         self._named: dict[str, bytes] = {}  # the prepared statements
         self._numbers = count()  # a name is not used again: one that failed may be known to the server
 
-    def begin(self) -> None:
+    def begin_writing(self) -> None:
         self.put_off("BEGIN ISOLATION LEVEL READ COMMITTED")
 
     def commit(self) -> None:

@@ -39,19 +39,23 @@ class SQLiteConnection(sqlite3.Connection):
     """Neither a slow disk nor another process that writes keeps the thread of an event loop."""
 
     _commit_s = 0.0  # lately
+    _waits_for_others = True
     _put_off: Callable[[], None] | None = None
 
     def begin_writing(self) -> None:
-        self.execute("PRAGMA busy_timeout=0")
+        if self._waits_for_others:
+            self._wait_for_others(False)
         try:
             self.execute("BEGIN IMMEDIATE")
-            return
         except sqlite3.OperationalError as problem:
+            self._wait_for_others(True)
             if problem.sqlite_errorcode != sqlite3.SQLITE_BUSY:
                 raise
-        finally:
-            self.execute(f"PRAGMA busy_timeout={SQLITE_BUSY_TIMEOUT_MS}")
-        apart(partial(self.execute, "BEGIN IMMEDIATE"))
+            apart(partial(self.execute, "BEGIN IMMEDIATE"))
+
+    def _wait_for_others(self, waits: bool) -> None:
+        self.execute(f"PRAGMA busy_timeout={SQLITE_BUSY_TIMEOUT_MS if waits else 0}")
+        self._waits_for_others = waits
 
     def put_off(self, work: Callable[[], None]) -> None:
         """Do this with the commit. It takes long, so that is done apart."""
@@ -60,6 +64,8 @@ class SQLiteConnection(sqlite3.Connection):
     def rollback(self) -> None:
         self._put_off = None
         super().rollback()
+        if not self._waits_for_others:  # the next to use it may only read
+            self._wait_for_others(True)
 
     def commit(self) -> None:
         """What fails for want of room may have ended the whole transaction, and then there is nothing to commit."""
@@ -127,8 +133,10 @@ def _sqlite(url: URL) -> Engine:
 
     @event.listens_for(engine, "begin")
     def begin(connection: Any) -> None:
-        writes = connection.get_execution_options().get("writes", False)
         driver = driver_of(connection)
+        if driver.in_transaction:  # of `Database.write`
+            return
+        writes = connection.get_execution_options().get("writes", False)
         driver.begin_writing() if writes else driver.execute("BEGIN")
 
     return engine
@@ -145,16 +153,12 @@ def _postgresql(url: URL) -> Engine:
     options = " ".join(f"-c {name}={value}" for name, value in limits.items())
     # If psycopg prepared statements it would drop them all after a rollback, those of `ask` too.
     connect_args = {"options": options, "connect_timeout": CONNECT_TIMEOUT_S, "prepare_threshold": None, **TCP_LIMITS}
-    engine = create_engine(url, connect_args=connect_args, **ENGINE)
+    # Who reads needs no transaction around it, and `Database.write` begins its own.
+    engine = create_engine(url, connect_args=connect_args, isolation_level="AUTOCOMMIT", **ENGINE)
 
     @event.listens_for(engine, "do_connect")
     def dial(dialect: Any, record: Any, arguments: Any, parameters: Any) -> Any:
         return ImpatientConnection.connect(*arguments, **parameters)
-
-    @event.listens_for(engine, "begin")
-    def begin(connection: Any) -> None:
-        if connection.get_execution_options().get("writes", False):
-            driver_of(connection).begin()
 
     @event.listens_for(engine, "checkout")
     def check(connection: Any, record: Any, proxy: Any) -> None:

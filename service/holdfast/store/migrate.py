@@ -18,7 +18,7 @@ ADVISORY_LOCK = 0x686F6C64  # "hold": two replicas that start together migrate o
 
 def migrate(engine: Engine) -> None:
     """Run what is missing, in one transaction."""
-    with engine.execution_options(writes=True).begin() as connection:
+    with _transactional(engine).begin() as connection:
         if engine.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": ADVISORY_LOCK})
         configuration = _configuration()
@@ -27,6 +27,12 @@ def migrate(engine: Engine) -> None:
             command.upgrade(configuration, "head")
         except CommandError as problem:
             raise InvalidConfiguration(f"this version of Holdfast cannot serve this database: {problem}") from None
+
+
+def _transactional(engine: Engine) -> Engine:
+    if engine.dialect.name == "postgresql":
+        return engine.execution_options(isolation_level="READ COMMITTED")
+    return engine.execution_options(writes=True)
 
 
 def is_current(engine: Engine) -> bool:

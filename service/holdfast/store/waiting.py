@@ -8,7 +8,7 @@ does something that takes long, the loop goes on with other things. On any other
 import asyncio
 import select
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from queue import SimpleQueue
@@ -61,6 +61,12 @@ async def on_loop(work: Callable[..., T], *arguments: Any) -> T:
     return await greenlet_spawn(work, *arguments)
 
 
+def awaited(something: Awaitable[T]) -> T:
+    """What this comes to; the loop goes on until it does."""
+    done: T = await_only(something)
+    return done
+
+
 class Turn:
     """Whether the running event loop has gone on since."""
 
@@ -76,14 +82,13 @@ def apart(work: Callable[[], T]) -> T:
     """Do this on another thread if the event loop would have to wait for it."""
     if not in_greenlet():
         return work()
-    done: T = await_only(asyncio.wrap_future(_threads.submit(work)))
-    return done
+    return awaited(asyncio.wrap_future(_threads.submit(work)))
 
 
 def happens(descriptor: int, events: int, within_s: float) -> int:
     """Which of these events (`select.POLLIN`, …) have happened within that time; 0 if none has."""
     if within_s and in_greenlet():
-        await_only(_happening(descriptor, events, within_s))
+        awaited(_happening(descriptor, events, within_s))
         within_s = 0.0
     poll = select.poll()
     poll.register(descriptor, events)

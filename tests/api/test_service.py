@@ -1,0 +1,93 @@
+"""A learner's description as it was a moment ago: read again, unless the writer has just seen that it is the same."""
+
+import asyncio
+import math
+from collections.abc import Iterator
+
+import pytest
+
+from holdfast.api import service as module
+from holdfast.api.access import Gate
+from holdfast.api.service import Service
+from holdfast.errors import NotFound
+from holdfast.store import learners
+from holdfast.store.database import Database
+from tests.hosting.harness import Clock, Driver, driving
+
+LONG_S = 600.0
+
+
+@pytest.fixture
+def driver(database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
+    monkeypatch.setattr(module, "REMEMBERED_S", LONG_S)
+    with driving(database, Clock()) as driver:
+        driver.create()
+        yield driver
+
+
+@pytest.fixture
+def service(driver: Driver) -> Service:
+    service = Service(driver.database, driver.host, Gate(driver.database, b"", True))
+    asyncio.run(service.blueprint("home"))
+    return service
+
+
+def reads_when_asked_later(service: Service, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How often the description is read for the next two who ask after the time for which it is remembered."""
+    read, reads = Service._spec, []
+
+    def counted(self: Service, name: str) -> str:
+        reads.append(name)
+        return read(self, name)
+
+    monkeypatch.setattr(Service, "_spec", counted)
+    _, spec, blueprint = service._known["home"]
+    service._known["home"] = (-math.inf, spec, blueprint)
+    for _ in range(2):
+        asyncio.run(service.blueprint("home"))
+    return len(reads)
+
+
+def test_it_is_read_again_where_the_writer_has_had_nothing_to_do(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert reads_when_asked_later(service, monkeypatch) == 1
+
+
+def test_it_is_not_read_again_where_the_writer_has_just_worked_with_it(
+    service: Service, driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver.decide("d1")
+    assert reads_when_asked_later(service, monkeypatch) == 0
+
+
+def test_it_is_read_again_where_the_writer_worked_with_it_long_ago(
+    service: Service, driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver.decide("d1")
+    monkeypatch.setattr(module, "REMEMBERED_S", 0.0)
+    assert reads_when_asked_later(service, monkeypatch) == 2
+
+
+def test_it_is_read_again_where_the_writer_knows_another(
+    service: Service, driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = asyncio.run(service.blueprint("home"))
+    driver.recreate(features={"kind": "dense", "action": 4, "joint": "action"})
+    driver.peek()
+    assert reads_when_asked_later(service, monkeypatch) == 1
+    assert asyncio.run(service.blueprint("home")).encoder != before.encoder
+
+
+def test_a_learner_that_the_writer_has_found_to_be_gone_is_not_confirmed(
+    service: Service, driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver.decide("d1")
+    with driver.database.write() as connection:
+        row = learners.find(connection, "home")
+        assert row is not None
+        learners.remove(connection, row.id)
+    with pytest.raises(NotFound):
+        driver.decide("d2")
+    with pytest.raises(NotFound):
+        reads_when_asked_later(service, monkeypatch)
