@@ -14,6 +14,15 @@ class OneWriteProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(Joining(transport, self.loop))  # type: ignore[arg-type]
 
+    def on_body(self, body: bytes) -> None:
+        """A body that comes in one piece is taken as it is; uvicorn gathers the pieces, and copies them twice."""
+        cycle = self.cycle
+        if not cycle.body:
+            cycle.body, body = body, b""  # type: ignore[assignment]
+        elif isinstance(cycle.body, bytes):
+            cycle.body = bytearray(cycle.body)
+        super().on_body(body)
+
 
 class Joining:
     """A transport that keeps a head until its body comes, and no longer than this turn of the event loop."""

@@ -10,8 +10,7 @@ from starlette.concurrency import run_in_threadpool
 
 from holdfast.api.access import Gate
 from holdfast.api.limits import Limits
-from holdfast.api.patience import Patience
-from holdfast.errors import NotFound
+from holdfast.errors import NotFound, Unavailable
 from holdfast.features import Encoder
 from holdfast.hosting.blueprint import AnyBlueprint, draw
 from holdfast.hosting.host import Host
@@ -34,13 +33,17 @@ class Service:
     gate: Gate
     limits: Limits = field(default_factory=Limits)
     _known: dict[str, tuple[float, str, AnyBlueprint]] = field(default_factory=dict)
-    _patience: Patience = field(default_factory=lambda: Patience(ANSWER_WITHIN_S))
 
     async def ask(self, operation: Operation) -> Any:
         """The answer of the writer, after its commit."""
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Any] = loop.create_future()
         self.host.submit_all([Job(operation, answer)])
-        return await self._patience.answered(answer)
+        deadline = loop.call_later(ANSWER_WITHIN_S, _give_up, answer)
+        try:
+            return await answer
+        finally:
+            deadline.cancel()
 
     async def encoder(self, name: str) -> Encoder:
         """How this learner's requests become features."""
@@ -79,3 +82,9 @@ class Service:
             self._known.pop(name, None)
             raise NotFound("learner", "no such learner")
         return row.spec
+
+
+def _give_up(answer: "asyncio.Future[Any]") -> None:
+    if not answer.done():
+        problem = Unavailable("the answer took too long; it may still be done, and asking again is safe")
+        answer.set_exception(problem)

@@ -257,9 +257,11 @@ def _payloads(mode: Mode, asked: Questions, decisions: Decisions) -> list[bytes]
 
 def _pieces(numbers: Array, lengths: Sequence[int]) -> list[bytes]:
     """The bytes of so many numbers each."""
-    whole = numbers.tobytes()
-    if len(lengths) == 1:
+    whole, each = numbers.tobytes(), NUMBER_BYTES * lengths[0]
+    if len(whole) == each:
         return [whole]
+    if min(lengths) == max(lengths):
+        return [whole[start : start + each] for start in range(0, len(whole), each)]
     return [whole[start:end] for start, end in cuts([NUMBER_BYTES * length for length in lengths])]
 
 
