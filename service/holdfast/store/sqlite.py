@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from holdfast.store.bulk import Alike, Changes, Locked, Rows, driver_of
 
-ROWS_AT_ONCE = (256, 64)  # or all that is left
+ROWS_AT_ONCE = (512, 64)  # or all that is left
 LARGE = 128  # events, that it takes long to write
 
 
@@ -61,9 +61,13 @@ class SQLite:
         return _rows(connection, self.HEARD, json.dumps(positions), learner_id)
 
     def write(self, connection: Connection, changes: Changes, is_last: bool = False) -> None:
-        write = partial(self._write, driver_of(connection), changes)
+        """Where much is put off, it is as few steps as possible: each is a change from thread to thread and back."""
+        driver = driver_of(connection)
+        for learner_id, head in changes.heads:
+            driver.execute(self.SET_HEAD, (learner_id, head))
+        write = partial(self._write, driver, changes)
         if is_last and changes.size() >= LARGE:
-            driver_of(connection).put_off(write)
+            driver.put_off(write)
         else:
             write()
 
@@ -75,7 +79,6 @@ class SQLite:
         _insert(driver, self.INSERT_WAITING, changes.waiting)
         if changes.settled:
             driver.executemany(self.SETTLE, changes.settled)
-        driver.executemany(self.SET_HEAD, changes.heads)
 
 
 def _rows(connection: Connection, statement: str, *parameters: object) -> Rows:
