@@ -2,13 +2,24 @@
 
 import json
 import struct
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.arrays import Array
 from holdfast.features.limits import NUMBER_MAX
-from holdfast.features.written import BEYOND, rows_of
+from holdfast.features.written import BEYOND
+from holdfast.features.written import rows_of as rows_of_kinds
+
+
+
+def rows_of(vectors: Sequence[bytes], length: int) -> Array | None:
+    """Of one kind."""
+    rows = rows_of_kinds((vectors, length))
+    return None if rows is None else rows[0]
+
 
 NUMBERS = st.one_of(st.floats(-NUMBER_MAX, NUMBER_MAX), st.integers(-int(NUMBER_MAX), int(NUMBER_MAX)))
 
@@ -86,3 +97,23 @@ def test_what_was_read_stays_as_it_is_when_more_is_read() -> None:
         assert rows_of([f"[{number}, 3]".encode()], 2) is not None
     assert first is not None
     assert first.tolist() == [[1.0, 2.0]]
+
+
+def test_vectors_of_two_lengths_are_read_at_once_each_with_its_own() -> None:
+    rows = rows_of_kinds(([b"[1, 2]"], 2), ([b"[3]", b"[4]"], 1), ([], 5))
+    assert rows is not None
+    assert [some.tolist() for some in rows] == [[[1.0, 2.0]], [[3.0], [4.0]], []]
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        (([b"[1, 2, 3]"], 2), ([b"[4]"], 2)),  # as many numbers in all
+        (([b"[1, 2]"], 1), ([b"[3]"], 2)),
+        (([b"1"], 1), ([b"[[2], 3]"], 2)),
+        (([b"[1, 4e12]"], 2), ([b"[3]"], 1)),
+        (([b"[1, 4e12, 2]"], 1), ([], 1)),  # a row that ends where it should not
+    ],
+)
+def test_one_kind_does_not_make_up_for_another(kinds: tuple[tuple[list[bytes], int], ...]) -> None:
+    assert rows_of_kinds(*kinds) is None

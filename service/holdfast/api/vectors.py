@@ -87,10 +87,10 @@ class Glanced:
         contexts = [context for context in self._contexts if context is not UNSET]
         if len(contexts) != (count if encoder.context else 0):
             return None
-        c = rows_of(contexts, encoder.context)
-        a = rows_of([action.features for action in self._actions], encoder.action)
-        if c is None or a is None:
+        rows = rows_of((contexts, encoder.context), ([action.features for action in self._actions], encoder.action))
+        if rows is None:
             return None
+        c, a = rows
         try:
             phi = encoder.join(c.reshape(count, encoder.context), a, self._counts)
         except InvalidInput:  # too long a vector

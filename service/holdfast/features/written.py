@@ -1,43 +1,48 @@
 """Vectors as they are written in JSON, made into one array without a Python object for each number."""
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import simdjson
 
-from holdfast.arrays import Array
+from holdfast.arrays import Array, cuts
 from holdfast.features.limits import NUMBER_MAX
 
-BEYOND = int(4 * NUMBER_MAX)  # a whole number that a float holds exactly
+_BEYOND = b"4e12"  # more than NUMBER_MAX, in few characters
+BEYOND = float(_BEYOND)
 
-_END = b",%d," % BEYOND
+_END = b",%s," % _BEYOND
 _parser: Any = simdjson.Parser()
 
 
-def rows_of(vectors: Sequence[bytes], length: int) -> Array | None:
-    """What these JSON arrays of so many numbers hold, a row for each: None if anything at all is wrong.
+def rows_of(*kinds: tuple[Sequence[bytes], int]) -> list[Array] | None:
+    """What these JSON arrays of so many numbers each hold, a row for each: None if anything at all is wrong.
 
-    Behind each is put a number that none of them may hold. If there are as many numbers as there should be, and those
-    not at the end of a row are within bounds, then it is at all the ends, and each vector is as long as it should be.
+    Behind each is put a number that none of them may hold. If there are as many numbers as there should be, and as many
+    beyond bounds as there are arrays, at all the ends of rows, then each array is as long as it should be.
 
-    >>> rows_of([b"[1, 2.5]", b"[-3e2, 4]"], 2).tolist()
-    [[1.0, 2.5], [-300.0, 4.0]]
-    >>> rows_of([b"[1, 2.5]", b"[true, 4]"], 2)
+    >>> [rows.tolist() for rows in rows_of(([b"[1, 2.5]", b"[-3e2, 4]"], 2), ([b"[5]"], 1))]
+    [[[1.0, 2.5], [-300.0, 4.0]], [[5.0]]]
+    >>> rows_of(([b"[1, 2.5]", b"[true, 4]"], 2))
     """
-    text = _END.join((b"[0", *vectors, b"0]"))
-    if occurrences(text, b"[") != 1 + len(vectors):  # an array inside of one would be taken apart
+    count = sum(len(vectors) for vectors, _ in kinds)
+    text = _END.join((b"[0", *chain.from_iterable(vectors for vectors, _ in kinds), b"0]"))
+    if occurrences(text, b"[") != 1 + count:  # an array inside of one would be taken apart
         return None
-    if length == 1 and text.count(_END + b"[") != len(vectors):  # a mere number beside such a one
+    if any(length == 1 for _, length in kinds) and text.count(_END + b"[") != count:  # a mere number beside such a one
         return None
     try:
         numbers = np.frombuffer(_parser.parse(text).as_buffer(of_type="d"))[2:-1]
     except (TypeError, ValueError, RuntimeError):  # not a number, not an array, not JSON; too large for 64 bits
         return None
-    if len(numbers) != len(vectors) * (length + 1):
+    sizes = [len(vectors) * (length + 1) for vectors, length in kinds]
+    if len(numbers) != sum(sizes) or np.count_nonzero(np.abs(numbers) > NUMBER_MAX) != count:
         return None
-    rows = numbers.reshape(len(vectors), length + 1)[:, :length]
-    return rows if np.abs(rows).max(initial=0.0) <= NUMBER_MAX else None
+    parts = zip(kinds, cuts(sizes), strict=True)
+    ended = [numbers[start:end].reshape(len(vectors), length + 1) for (vectors, length), (start, end) in parts]
+    return [rows[:, :-1] for rows in ended] if all((rows[:, -1] == BEYOND).all() for rows in ended) else None
 
 
 def occurrences(text: bytes, character: bytes) -> int:

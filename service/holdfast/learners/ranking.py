@@ -78,7 +78,8 @@ class Decisions:
 
     def places(self) -> Order:
         """Where in the arrays the candidates of each are, as they are to be shown."""
-        places: Order = self.order + np.repeat([start for start, _ in cuts(self.counts)], self.counts)
+        counts = np.array(self.counts)
+        places: Order = self.order + (counts.cumsum() - counts).repeat(counts)
         return places
 
     def orders(self) -> list[list[int]]:

@@ -31,8 +31,8 @@ SQLITE_CACHE_KIB = 16_384  # the system keeps the file's pages too
 SQLITE_STATEMENTS_KEPT = 512
 SQLITE_COMMIT_IS_SLOW_S = 0.002
 # Copying the write-ahead log into the file takes long, so `Database.tidy` does it beside the commits; only the one that
-# makes the log this long does it itself.
-SQLITE_LOG_PAGES_MAX = 4_000
+# makes the log this long, 64 MiB, does it itself: only then can the log begin anew while others come without end.
+SQLITE_LOG_PAGES_MAX = 16_000
 
 
 class SQLiteConnection(sqlite3.Connection):
