@@ -29,6 +29,9 @@ from tests.databases import fresh_url, postgresql_server
 class Setting(NamedTuple):
     requests: int = 3_000  # in one block
     blocks: int = 9
+    latency_blocks: int = (
+        15  # of the latencies: a block's p99 is made of 30 calls, and a single pause is enough for that
+    )
     connections: int = 64
 
 
@@ -228,7 +231,7 @@ def _half_load(setting: Setting, rates: dict[str, float], calls: dict[str, Call]
     names = ["no-op decide", "sqlite decide", "postgresql decide"]
     half = min(rates[name] for name in names) / 2
     taken: dict[str, list[Measured]] = {name: [] for name in names}
-    for _ in range(setting.blocks):
+    for _ in range(setting.latency_blocks):
         for name in names:
             taken[name].append(calls[name].take(half).seen)
     p50, p99 = ({n: median(getattr(m, q) for m in taken[n]) for n in names} for q in ("p50", "p99"))

@@ -14,7 +14,6 @@ from holdfast.features.written import BEYOND
 from holdfast.features.written import rows_of as rows_of_kinds
 
 
-
 def rows_of(vectors: Sequence[bytes], length: int) -> Array | None:
     """Of one kind."""
     rows = rows_of_kinds((vectors, length))
