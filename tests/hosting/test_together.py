@@ -240,8 +240,8 @@ def test_a_batch_larger_than_one_statement_takes_is_written_whole(driver: Driver
     count = sum(ROWS_AT_ONCE) + 7
     together(driver, Decide("home", joined([driver.ask(f"d{i}") for i in range(count)])))
     with database.read() as connection:
-        assert [event.event_id for event in events_after(connection, 1, 0)] == [f"d/d{i}" for i in range(count)]
-        assert len(due(connection, 1, 2**60)) == count
+        assert [event.event_id for event in events_after(connection, 1, 0, count)] == [f"d/d{i}" for i in range(count)]
+        assert len(due(connection, 1, 2**60, count + 1)) == count
 
 
 def test_a_key_is_kept_though_its_request_added_nothing_to_the_log(driver: Driver) -> None:
