@@ -29,9 +29,7 @@ from tests.databases import fresh_url, postgresql_server
 class Setting(NamedTuple):
     requests: int = 3_000  # in one block
     blocks: int = 9
-    latency_blocks: int = (
-        15  # of the latencies: a block's p99 is made of 30 calls, and a single pause is enough for that
-    )
+    latency_blocks: int = 31  # more: the 30 slowest calls make a block's p99, and one pause is enough for those
     connections: int = 64
 
 
@@ -240,7 +238,8 @@ def _half_load(setting: Setting, rates: dict[str, float], calls: dict[str, Call]
     rows: list[list[object]] = [[n, f"{p50[n]:.2f}", f"{p99[n]:.2f}", f"×{ratio[n]:.2f}"] for n in names]
     pauses = pauses_ms(WATCHED_S)
     yield (
-        f"\nAt {half:,.0f} calls per second, half of what the slowest of the three can do. While nobody calls, this "
+        f"\nAt {half:,.0f} calls per second, half of what the slowest of the three can do, medians of "
+        f"{setting.latency_blocks} blocks. While nobody calls, this "
         f"machine kept a process that only reads the clock waiting for more than 1 ms {len(pauses)} times in "
         f"{WATCHED_S:g} s, at most {max(pauses, default=0.0):.1f} ms (one such process on each core):\n"
     )

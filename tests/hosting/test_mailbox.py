@@ -22,6 +22,7 @@ from holdfast.hosting.mailbox import (
 from holdfast.hosting.once import Once, Rendered
 from holdfast.hosting.settle import Settle
 from holdfast.store.audit import Actor
+from holdfast.store.waiting import on_loop
 
 
 def jobs(count: int = 1) -> list[Job]:
@@ -36,7 +37,7 @@ def test_what_is_put_in_together_is_taken_together_in_its_order() -> None:
     mailbox, sent = Mailbox(), jobs(5)
     mailbox.put(sent)
     assert len(mailbox) == 5
-    assert asyncio.run(mailbox.take()) == sent
+    assert asyncio.run(on_loop(mailbox.take)) == sent
     assert len(mailbox) == 0
 
 
@@ -45,7 +46,7 @@ def test_no_more_is_taken_at_once_than_one_transaction_should_hold() -> None:
     mailbox.put(jobs(TAKEN_MAX + 3))
 
     async def taken() -> list[int]:
-        return [len(await mailbox.take()) for _ in range(2)]
+        return [len(await on_loop(mailbox.take)) for _ in range(2)]
 
     assert asyncio.run(taken()) == [TAKEN_MAX, 3]
 
@@ -55,7 +56,7 @@ def test_a_large_operation_counts_for_as_many_as_it_asks_for_and_is_always_taken
     mailbox.put([Job(of_size(size), Future()) for size in (TAKEN_MAX - 1, 2, 1, 3 * TAKEN_MAX, 1)])
 
     async def taken() -> list[int]:
-        return [len(await mailbox.take()) for _ in range(3)]
+        return [len(await on_loop(mailbox.take)) for _ in range(3)]
 
     assert asyncio.run(taken()) == [2, 2, 1]
 
@@ -80,7 +81,7 @@ def test_what_waits_is_bounded_by_what_it_holds_and_what_comes_alone_is_always_l
     mailbox.put_first(jobs()[0])
 
     async def taken() -> list[int]:
-        return [len(await mailbox.take())]
+        return [len(await on_loop(mailbox.take))]
 
     assert asyncio.run(taken()) == [2]
     mailbox.put([Job(holding(half), Future())])
@@ -96,7 +97,7 @@ def test_what_is_taken_at_once_is_bounded_by_what_it_holds() -> None:
     mailbox.put(jobs())
 
     async def taken() -> list[int]:
-        return [len(await mailbox.take()) for _ in range(2)]
+        return [len(await on_loop(mailbox.take)) for _ in range(2)]
 
     assert asyncio.run(asyncio.wait_for(taken(), 5)) == [2, 2]
     assert not mailbox.is_worth_a_transaction()
@@ -106,7 +107,7 @@ def test_what_must_not_fall_behind_goes_ahead_of_all_who_wait_also_where_no_more
     mailbox, ahead = Mailbox(), jobs()[0]
     mailbox.put(jobs(WAITING_MAX))
     mailbox.put_first(ahead)
-    assert asyncio.run(mailbox.take())[0] is ahead
+    assert asyncio.run(on_loop(mailbox.take))[0] is ahead
     mailbox.close()
     with pytest.raises(Unavailable, match="stopping"):
         mailbox.put_first(ahead)
@@ -118,9 +119,9 @@ def test_whoever_waits_is_woken_from_the_same_thread_and_from_another() -> None:
 
     async def both() -> list[list[Job]]:
         asyncio.get_running_loop().call_later(0.02, mailbox.put, ours)
-        first = await mailbox.take()
+        first = await on_loop(mailbox.take)
         threading.Timer(0.02, mailbox.put, [theirs]).start()
-        return [first, await mailbox.take()]
+        return [first, await on_loop(mailbox.take)]
 
     assert asyncio.run(both()) == [ours, theirs]
 
@@ -131,7 +132,7 @@ def test_a_call_that_comes_when_its_job_has_been_taken_wakes_nobody_for_nothing(
     async def both() -> list[Job]:
         asyncio.get_running_loop().call_later(0.01, mailbox._answer)
         asyncio.get_running_loop().call_later(0.05, mailbox.put, wanted)
-        return await mailbox.take()
+        return await on_loop(mailbox.take)
 
     assert asyncio.run(both()) == wanted
 
@@ -152,7 +153,7 @@ def test_a_closed_mailbox_refuses_and_gives_nothing_once_it_is_empty() -> None:
         mailbox.put(jobs())
 
     async def taken() -> list[int]:
-        return [len(await mailbox.take()) for _ in range(2)]
+        return [len(await on_loop(mailbox.take)) for _ in range(2)]
 
     assert asyncio.run(taken()) == [1, 0]
     mailbox.close()  # again, when the loop is gone
@@ -163,7 +164,7 @@ def test_closing_wakes_whoever_waits() -> None:
 
     async def both() -> list[Job]:
         threading.Timer(0.02, mailbox.close).start()
-        return await mailbox.take()
+        return await on_loop(mailbox.take)
 
     assert asyncio.run(both()) == []
 
@@ -181,7 +182,7 @@ def test_much_that_waits_is_not_kept_for_more_and_little_is() -> None:
 
         loop.call_soon(mailbox.put, [Job(of_size(first), Future())])
         loop.call_soon(one_more, 20)
-        return len(await mailbox.take())
+        return len(await on_loop(mailbox.take))
 
     assert asyncio.run(taken_with(GATHERED_MAX)) < 5
     assert asyncio.run(taken_with(1)) == 22
@@ -194,5 +195,5 @@ def test_what_waits_is_worth_a_transaction_by_its_size_until_it_is_taken() -> No
     assert not mailbox.is_worth_a_transaction()
     mailbox.put(jobs())
     assert mailbox.is_worth_a_transaction()
-    asyncio.run(mailbox.take())
+    asyncio.run(on_loop(mailbox.take))
     assert not mailbox.is_worth_a_transaction()

@@ -6,16 +6,18 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+import uvloop
 from sqlalchemy import text
 
 from holdfast.store import engine
 from holdfast.store.bulk import driver_of
 from holdfast.store.database import Database
-from holdfast.store.waiting import Turn, apart, happens, on_loop
+from holdfast.store.waiting import apart, give_way, happens, on_loop, turns, until
 from tests.databases import fresh_url
 
 SOON_S = 0.05
@@ -30,7 +32,11 @@ def on_a_loop(work: Callable[[], Any]) -> Any:
     return asyncio.run(on_loop(work))
 
 
-@pytest.mark.parametrize("run", [here, on_a_loop])
+def on_the_loop_of_serve(work: Callable[[], Any]) -> Any:
+    return uvloop.run(on_loop(work))
+
+
+@pytest.mark.parametrize("run", [here, on_a_loop, on_the_loop_of_serve])
 def test_what_has_happened_is_told_at_once_and_what_does_not_happen_in_time_is_not(run: Callable[..., Any]) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
@@ -41,6 +47,22 @@ def test_what_has_happened_is_told_at_once_and_what_does_not_happen_in_time_is_n
         assert time.monotonic() - started >= SOON_S
         theirs.send(b"!")
         assert run(lambda: happens(ours.fileno(), select.POLLIN, LONG_S)) == select.POLLIN
+
+
+@pytest.mark.parametrize("run", [on_a_loop, on_the_loop_of_serve])
+def test_a_socket_can_be_waited_for_again_and_again(run: Callable[..., Any]) -> None:
+    ours, theirs = socket.socketpair()
+
+    def work() -> int:
+        heard = 0
+        for _ in range(500):
+            theirs.send(b"!")
+            assert happens(ours.fileno(), select.POLLIN, LONG_S) == select.POLLIN
+            heard += len(ours.recv(9))
+        return heard
+
+    with ours, theirs:
+        assert run(work) == 500
 
 
 def test_while_code_waits_for_a_socket_the_loop_does_what_it_waits_for() -> None:
@@ -151,13 +173,69 @@ def test_postgresql_is_waited_for_without_keeping_the_loop(tmp_path: Path) -> No
     assert len(ticks) > 10  # of about sixty; one or two if the loop had to wait
 
 
-def test_a_turn_has_come_once_the_loop_has_gone_on() -> None:
-    async def turns() -> list[bool]:
-        turn = Turn()
-        seen = [turn.has_come]
-        await on_loop(lambda: None)  # which never waits
-        seen.append(turn.has_come)
-        await on_loop(apart, lambda: None)
-        return [*seen, turn.has_come]
+def test_the_turns_of_the_loop_are_counted_while_code_waits() -> None:
+    def counted() -> list[int]:
+        seen = [turns()]
+        give_way()
+        seen.append(turns())
+        apart(lambda: None)
+        return [*seen, turns()]
 
-    assert asyncio.run(turns()) == [False, False, True]
+    assert on_a_loop(counted) == [0, 1, 2]
+
+
+def test_whoever_gives_way_lets_all_have_their_turn_who_came_before() -> None:
+    said: list[str] = []
+
+    def work() -> None:
+        asyncio.get_running_loop().call_soon(said.append, "another")
+        give_way()
+        said.append("the worker")
+
+    on_a_loop(work)
+    assert said == ["another", "the worker"]
+
+
+def test_what_was_called_once_and_again_goes_on_once() -> None:
+    def work() -> list[str]:
+        loop = asyncio.get_running_loop()
+
+        def twice(go_on: Callable[..., Any]) -> None:
+            loop.call_soon(go_on, "first")
+            loop.call_soon(go_on, "second")
+
+        told = [until(twice)]
+        give_way()
+        return [*told, "third"]
+
+    assert on_a_loop(work) == ["first", "third"]
+
+
+def test_what_goes_wrong_on_a_loop_goes_wrong_for_whoever_awaits_it() -> None:
+    with pytest.raises(KeyError):
+        on_a_loop(lambda: {}["nothing"])
+
+
+def test_whoever_is_told_to_stop_stops_where_it_waits_and_tidies_up() -> None:
+    ours, theirs = socket.socketpair()
+    said: list[str] = []
+
+    def work() -> None:
+        try:
+            happens(ours.fileno(), select.POLLIN, LONG_S)
+        finally:
+            give_way()
+            said.append("tidied up")
+
+    async def begin() -> None:
+        task = asyncio.create_task(on_loop(work))
+        await asyncio.sleep(SOON_S)
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        theirs.send(b"!")  # nobody waits for it any more
+        await asyncio.sleep(SOON_S)
+
+    with ours, theirs:
+        asyncio.run(begin())
+    assert said == ["tidied up"]

@@ -41,7 +41,7 @@ from holdfast.store import learners as rows
 from holdfast.store.bulk import Locked, Overtaken
 from holdfast.store.database import Connection, Database
 from holdfast.store.log import Transaction
-from holdfast.store.waiting import Turn, apart, awaited, on_loop
+from holdfast.store.waiting import apart, give_way, on_loop, turns
 
 TURN_S = 0.01  # what takes longer is not done on the event loop's thread
 CAUGHT_UP_AT_ONCE = 500  # events, likewise
@@ -138,18 +138,18 @@ class Host:
             self._ended.set()
 
     def _work(self) -> None:
-        while batch := awaited(self._mailbox.take()):
+        while batch := self._mailbox.take():
             self._work_through(batch)
             del batch  # or all that it holds would stay until more comes
         self._save_all()
 
     def _work_through(self, batch: list[Job]) -> None:
         for some in _asked_then_due(batch):
-            turn = Turn()
+            before = turns()
             self._serve(some)
             # Where the loop goes on while the database works, the next transaction is sent first, if much waits.
-            if not (turn.has_come and self._mailbox.is_worth_a_transaction()):
-                awaited(asyncio.sleep(0))  # the answers leave, and what has come in is read
+            if turns() == before or not self._mailbox.is_worth_a_transaction():
+                give_way()  # the answers leave, and what has come in is read
 
     def _serve(self, batch: list[Job]) -> None:
         """One transaction for all; the answers go out after its commit."""

@@ -3,12 +3,14 @@
 import asyncio
 import threading
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from holdfast.errors import Unavailable
 from holdfast.hosting.operation import Operation
+from holdfast.store.waiting import give_way, until
 
 WAITING_MAX = 4_096
 WAITING_BYTES_MAX = 2**28  # that they hold; what comes when nothing waits is let in, however much that is
@@ -36,7 +38,7 @@ class Mailbox:
         self._is_closing = False
         self._loop: asyncio.AbstractEventLoop | None = None  # of the one who takes
         self._thread = 0
-        self._call: asyncio.Future[None] | None = None
+        self._call: Callable[[], object] | None = None  # to whoever waits
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -75,15 +77,17 @@ class Mailbox:
             self._is_closing = True
         self._ring()
 
-    async def take(self) -> list[Job]:
-        """What has come, once there is anything; nothing if nothing will come any more."""
+    def take(self) -> list[Job]:
+        """What has come, once there is anything; nothing if nothing will come any more. Asked on an event loop."""
         if self._loop is None:
             self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
         while not self._waiting and not self._is_closing:  # a call may come late, when what it was for has been taken
-            self._call = self._loop.create_future()
-            await self._call
-            await self._gathering()
+            until(self._listen)
+        self._gather()
         return self._next()
+
+    def _listen(self, call: Callable[[], object]) -> None:
+        self._call = call
 
     def _next(self) -> list[Job]:
         """As much as one transaction should hold, but at least one."""
@@ -97,12 +101,12 @@ class Mailbox:
             self._bytes -= held
         return taken
 
-    async def _gathering(self) -> None:
+    def _gather(self) -> None:
         """Until a turn of the loop has brought nothing new: who comes at the same moment shares a commit."""
         before = 0
         while before < self._size < GATHERED_MAX:
             before = self._size
-            await asyncio.sleep(0)
+            give_way()
 
     def _ring(self) -> None:
         if threading.get_ident() == self._thread:
@@ -112,5 +116,6 @@ class Mailbox:
                 self._loop.call_soon_threadsafe(self._answer)
 
     def _answer(self) -> None:
-        if self._call is not None and not self._call.done():
-            self._call.set_result(None)
+        if self._call is not None and self._loop is not None:
+            self._loop.call_soon(self._call)
+            self._call = None

@@ -41,6 +41,10 @@ class Changes(NamedTuple):
     heads: Rows  # learner, head
     alike: Sequence[Alike] = ()  # before all others
 
+    def are_one_alike(self) -> bool:
+        """Whether it is what one learner has decided, and nothing else."""
+        return len(self.alike) == 1 == len(self.heads) and not (self.events or self.waiting or self.settled)
+
     def size(self) -> int:
         """Of events."""
         return len(self.events) + sum(len(some.event_ids) for some in self.alike)
@@ -60,15 +64,17 @@ class Overtaken(Exception):
 
 
 class Bulk(Protocol):
-    """What a transaction of the log sends. Events come as the fields of an Event, what was found with its deadline."""
+    """What a transaction of the log sends over a driver's connection. Events come as the fields of an Event, what was
+    found with its deadline.
+    """
 
-    def lock(self, connection: Connection, learner_id: int, believed: Locked | None) -> Locked | None:
+    def lock(self, learner_id: int, believed: Locked | None = None) -> Locked | None:
         """What is believed may be taken on trust for now: if it is wrong, a later question or the commit says so."""
 
-    def find(self, connection: Connection, learner_id: int, event_ids: Sequence[str]) -> Iterable[tuple[Any, ...]]: ...
-    def said(self, connection: Connection, learner_id: int, positions: Sequence[int]) -> Iterable[tuple[Any, ...]]: ...
-    def heard(self, connection: Connection, learner_id: int, positions: Sequence[int]) -> Iterable[tuple[Any, ...]]: ...
-    def write(self, connection: Connection, changes: Changes, is_last: bool = False) -> None:
+    def find(self, learner_id: int, event_ids: Sequence[str]) -> Iterable[tuple[Any, ...]]: ...
+    def said(self, learner_id: int, positions: Sequence[int]) -> Iterable[tuple[Any, ...]]: ...
+    def heard(self, learner_id: int, positions: Sequence[int]) -> Iterable[tuple[Any, ...]]: ...
+    def write(self, changes: Changes, is_last: bool = False) -> None:
         """If nothing is asked after it but the commit, it may be done with that."""
 
 

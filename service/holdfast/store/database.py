@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from typing import Any, NamedTuple
 
 import psycopg
 from sqlalchemy import Connection, Engine, text
@@ -18,9 +19,9 @@ from holdfast.store.waiting import apart
 
 __all__ = ["Connection", "Database"]
 
-# Of the statements that go to the driver itself; the others' are wrapped by SQLAlchemy.
 TURN_WITHIN_S = 4.0
-DRIVER_ERRORS = (sqlite3.Error, psycopg.Error)
+# Of the statements that go to the driver itself; the others' are wrapped by SQLAlchemy.
+ERRORS = (SQLAlchemyError, sqlite3.Error, psycopg.Error, OSError)
 UNFIT = (sqlite3.DataError, psycopg.DataError)  # what a database cannot keep, and others can: it is not away
 BROKEN_RULES = (IntegrityError, sqlite3.IntegrityError, psycopg.IntegrityError)
 
@@ -32,7 +33,7 @@ class Database:
         self.engine = engine
         self._writing = engine.execution_options(writes=True)
         self._presence = Presence(self._answers)
-        self._held: list[Connection] = []  # at most one
+        self._held: list[Held] = []  # at most one
         self._is_closed = False
         # Of those who write to SQLite, which has one at a time.
         self._turn = threading.Lock() if engine.dialect.name == "sqlite" else None
@@ -43,26 +44,34 @@ class Database:
 
         `Overtaken` if it was built on a belief that is wrong; then it did not happen.
         """
-        with self._reaching():
+        self._presence.demand()
+        try:
             self._await_turn()
             try:
-                connection = self._take()
+                connection, driver = held = self._take()
                 try:
-                    driver = driver_of(connection)  # SQLAlchemy's way costs more than a small transaction
-                    driver.begin_writing()
+                    driver.begin_writing()  # SQLAlchemy's way costs more than a small transaction
                     yield connection
                     driver.commit()
                 except BaseException:
-                    self._drop(connection)
+                    self._drop(held)
                     raise
-                self._keep(connection)
+                self._keep(held)
             finally:
                 self._end_turn()
+        except ERRORS as problem:
+            self._raise_as_told(problem)
+            raise
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        with self._reaching(), self._connect(self.engine) as connection:
-            yield connection
+        self._presence.demand()
+        try:
+            with self._connect(self.engine) as connection:
+                yield connection
+        except ERRORS as problem:
+            self._raise_as_told(problem)
+            raise
 
     def tidy(self) -> None:
         """Let SQLite copy its log into the file, beside whoever writes; called now and then, on a thread of its own."""
@@ -82,8 +91,8 @@ class Database:
         """What is still in use, on a thread that nobody waits for, is closed when it is given back."""
         self._is_closed = True
         self._presence.close()
-        for connection in self._held:
-            connection.close()
+        for held in self._held:
+            held.connection.close()
         self.engine.dispose()
 
     def _answers(self) -> bool:
@@ -112,47 +121,51 @@ class Database:
         if self._turn is not None:
             self._turn.release()
 
-    def _take(self) -> Connection:
+    def _take(self) -> "Held":
         try:
-            connection = self._held.pop()
+            held = self._held.pop()
         except IndexError:
-            return self._connect(self._writing)
-        if not is_gone(connection):
-            return connection
-        connection.invalidate()
-        connection.close()
-        return self._connect(self._writing)
+            return self._new()
+        if not is_gone(held.driver):
+            return held
+        held.connection.invalidate()
+        held.connection.close()
+        return self._new()
 
-    def _keep(self, connection: Connection) -> None:
+    def _new(self) -> "Held":
+        connection = self._connect(self._writing)
+        return Held(connection, driver_of(connection))
+
+    def _keep(self, held: "Held") -> None:
         """It stays open from one transaction to the next: borrowing it costs more than using it."""
         if self._is_closed:
-            connection.invalidate()
+            held.connection.invalidate()
         if self._held or self._is_closed:
-            connection.close()
+            held.connection.close()
         else:
-            self._held.append(connection)
+            self._held.append(held)
 
-    def _drop(self, connection: Connection) -> None:
+    def _drop(self, held: "Held") -> None:
         """Something went wrong while it was used; perhaps the connection itself."""
-        if not connection.invalidated and is_gone(connection):
-            connection.invalidate()
+        if not held.connection.invalidated and is_gone(held.driver):
+            held.connection.invalidate()
             self._presence.lost()
-        connection.close()
+        held.connection.close()
 
-    @contextmanager
-    def _reaching(self) -> Iterator[None]:
-        """Not at all while the database is away; what goes wrong with it is `Unavailable`."""
-        self._presence.demand()
-        try:
-            yield
-        except BROKEN_RULES:
-            raise  # an answer, not an absence: the caller broke a rule
-        except (SQLAlchemyError, *DRIVER_ERRORS, OSError) as problem:
-            cause = getattr(problem, "orig", problem)
-            if isinstance(cause, psycopg.errors.DivisionByZero):  # only of LOCK_AS_BELIEVED
-                raise Overtaken from problem
-            if isinstance(cause, UNFIT):
-                raise
-            if isinstance(problem, DBAPIError) and problem.connection_invalidated:
-                self._presence.lost()
-            raise Unavailable(f"the database did not answer ({type(problem).__name__})") from problem
+    def _raise_as_told(self, problem: Exception) -> None:
+        """What goes wrong with a database that is away is `Unavailable`; a broken rule is an answer, not an absence."""
+        cause = getattr(problem, "orig", problem)
+        if isinstance(cause, psycopg.errors.DivisionByZero):  # only of LOCK_AS_BELIEVED, DECIDE_AS_BELIEVED
+            raise Overtaken from problem
+        if isinstance(problem, BROKEN_RULES) or isinstance(cause, UNFIT):
+            return
+        if isinstance(problem, DBAPIError) and problem.connection_invalidated:
+            self._presence.lost()
+        raise Unavailable(f"the database did not answer ({type(problem).__name__})") from problem
+
+
+class Held(NamedTuple):
+    """A connection, and the driver's own in it."""
+
+    connection: Connection
+    driver: Any

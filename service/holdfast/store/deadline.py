@@ -1,7 +1,7 @@
 """A PostgreSQL that falls silent is hung up on: its own timeouts do not help when it does not run."""
 
 import select
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from itertools import count
 from typing import Any, NamedTuple, TypeVar
 
@@ -15,6 +15,7 @@ from holdfast.store.waiting import happens
 SILENCE_MAX_S = 5.0  # longer than the server's own statement timeout
 _HUNG_UP = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR
 _DONE = (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK)
+BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
 
 Answer = TypeVar("Answer")
 
@@ -41,14 +42,19 @@ class ImpatientConnection(psycopg.Connection[Any]):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._put_off: list[Command] = []
+        self._whole: Command | None = None  # transaction, in one statement that goes with the commit
         self._named: dict[str, bytes] = {}  # the prepared statements
         self._numbers = count()  # a name is not used again: one that failed may be known to the server
 
     def begin_writing(self) -> None:
-        self.put_off("BEGIN ISOLATION LEVEL READ COMMITTED")
+        self.put_off(BEGIN)
 
     def commit(self) -> None:
         """A transaction in which something failed is rolled back by COMMIT, and that is no commit."""
+        if self._whole is not None:
+            whole, self._whole = self._whole, None
+            self._round_trip([whole])
+            return
         if not self._put_off and self.pgconn.transaction_status == TransactionStatus.IDLE:
             return
         if self.ask("COMMIT").command_status != b"COMMIT":
@@ -56,17 +62,30 @@ class ImpatientConnection(psycopg.Connection[Any]):
 
     def rollback(self) -> None:
         self._put_off.clear()
+        self._whole = None
         super().rollback()
 
     def put_off(self, statement: str, parameters: Sequence[bytes] = ()) -> None:
         self._put_off.append(Command(statement, parameters))
 
+    def unsaid(self) -> list[Command]:
+        """What was put off and the server does not know of yet."""
+        return self._put_off
+
+    def do_at_once(self, statement: str, parameters: Sequence[bytes]) -> None:
+        """Instead of all that was put off, BEGIN and COMMIT too, this: a statement alone is a transaction. Only the
+        commit may come after it.
+        """
+        self._put_off, self._whole = [], Command(statement, parameters)
+
     def ask(self, statement: str, parameters: Sequence[bytes] = ()) -> PGresult:
         """The answer, in the binary format; everything put off is done before, in the same round trip."""
+        self._check_incomplete()
         commands, self._put_off = [*self._put_off, Command(statement, parameters)], []
         return self._round_trip(commands)[-1]
 
     def wait(self, gen: Generator[Any, Any, Answer], interval: float = 0.0, timeout: float | None = None) -> Answer:
+        self._check_incomplete()
         if self._put_off:
             commands, self._put_off = self._put_off, []
             self._round_trip(commands)
@@ -82,12 +101,16 @@ class ImpatientConnection(psycopg.Connection[Any]):
         """Whether the server has closed its end; a system call, where a ping would be a round trip."""
         return bool(happens(self.pgconn.socket, _HUNG_UP, 0.0))
 
+    def _check_incomplete(self) -> None:
+        if self._whole is not None:
+            raise psycopg.ProgrammingError("the transaction is complete, and only its commit may follow")
+
     def _round_trip(self, commands: list[Command]) -> list[PGresult]:
         if self.closed:
             raise psycopg.OperationalError("the connection is closed")
         self.pgconn.enter_pipeline_mode()
         named = self._send(commands)
-        results = list(self._answers())
+        results = self._answers()
         self.pgconn.exit_pipeline_mode()
         for result in results:
             if result.status not in _DONE:
@@ -108,18 +131,21 @@ class ImpatientConnection(psycopg.Connection[Any]):
         self.pgconn.pipeline_sync()
         return named
 
-    def _answers(self) -> Iterator[PGresult]:
-        """One for each command, once it is there."""
+    def _answers(self) -> list[PGresult]:
+        """One for each command, once all are there; what goes wrong after the last, as with its commit, is one more."""
+        pgconn = self.pgconn
+        results: list[PGresult] = []
         while True:
-            self._await_answer()
-            result = self.pgconn.get_result()
+            if pgconn.is_busy():
+                self._await_answer()
+            result = pgconn.get_result()
             if result is None:  # nothing more of this command
-                if self.pgconn.status == ConnStatus.BAD:
+                if pgconn.status == ConnStatus.BAD:
                     raise psycopg.OperationalError("the server has closed the connection")
             elif result.status == ExecStatus.PIPELINE_SYNC:
-                return
+                return results
             else:
-                yield result
+                results.append(result)
 
     def _await_answer(self) -> None:
         unsent = self.pgconn.flush()

@@ -9,7 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DisconnectionError
 
@@ -148,6 +148,7 @@ def _postgresql(url: URL) -> Engine:
         "lock_timeout": LOCK_TIMEOUT_MS,
         "idle_in_transaction_session_timeout": IDLE_IN_TRANSACTION_TIMEOUT_MS,
         "synchronous_commit": "on",
+        "default_transaction_isolation": r"read\ committed",  # of a statement that is a transaction by itself
         "enable_seqscan": "off",  # a plan that was made for an empty table is still used when it is large
     }
     options = " ".join(f"-c {name}={value}" for name, value in limits.items())
@@ -168,9 +169,8 @@ def _postgresql(url: URL) -> Engine:
     return engine
 
 
-def is_gone(connection: Connection) -> bool:
+def is_gone(driver: Any) -> bool:
     """Whether either end has closed this connection."""
-    driver = driver_of(connection)
     return isinstance(driver, ImpatientConnection) and (driver.closed or driver.is_hung_up())
 
 

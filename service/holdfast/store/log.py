@@ -8,14 +8,14 @@ Invariants
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, func, select
 
 from holdfast.store import idempotency
-from holdfast.store.bulk import Alike, Bulk, Changes, Locked
+from holdfast.store.bulk import Alike, Bulk, Changes, Locked, driver_of
 from holdfast.store.idempotency import FirstAnswer
 from holdfast.store.postgresql import PostgreSQL
 from holdfast.store.sqlite import SQLite
@@ -52,9 +52,13 @@ def found_of(event_id: str, kept: Kept) -> Found:
     return Found(Event(position, alike.kind, event_id, alike.at, None, None, payload), alike.deadline)
 
 
-_BULK: dict[str, Bulk] = {"sqlite": SQLite(), "postgresql": PostgreSQL()}
+_BULK: dict[str, Callable[[Any], Bulk]] = {"sqlite": SQLite, "postgresql": PostgreSQL}
 _ABOUT = Event._fields.index("about")
 _COLUMNS = tuple(events.c[name] for name in Event._fields)
+
+
+def _bulk_of(connection: Connection) -> Bulk:
+    return _BULK[connection.dialect.name](driver_of(connection))
 
 
 class Transaction:
@@ -62,7 +66,7 @@ class Transaction:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
-        self._bulk = _BULK[connection.dialect.name]
+        self._bulk = _bulk_of(connection)
         self._heads: dict[int, int] = {}
         self._new_events: list[tuple[Any, ...]] = []
         self._new_alike: list[Alike] = []
@@ -81,7 +85,7 @@ class Transaction:
 
         Who believes to know them may be answered with that. If it is wrong, the transaction ends with `Overtaken`.
         """
-        return self._bulk.lock(self.connection, learner_id, believed)
+        return self._bulk.lock(learner_id, believed)
 
     def append(self, learner_id: int, event: Event, deadline: int | None = None) -> None:
         """Buffer an event, which has the next position; a decision waits for its reward until its deadline."""
@@ -114,7 +118,7 @@ class Transaction:
         found = self._found[learner_id]
         unknown = [name for name in dict.fromkeys(event_ids) if name not in found]
         for start in range(0, len(unknown), CHUNK):
-            for row in self._bulk.find(self.connection, learner_id, unknown[start : start + CHUNK]):
+            for row in self._bulk.find(learner_id, unknown[start : start + CHUNK]):
                 event = Event(*row[:-1])
                 found[event.event_id] = Found(event, row[-1])
 
@@ -137,7 +141,7 @@ class Transaction:
         for position in unknown:
             self._said[learner_id, position] = []
         for start in range(0, len(unknown), CHUNK):
-            for row in self._bulk.heard(self.connection, learner_id, unknown[start : start + CHUNK]):
+            for row in self._bulk.heard(learner_id, unknown[start : start + CHUNK]):
                 self._said[learner_id, row[_ABOUT]].append(Event(*row))
         for owner, *fields in self._new_events:
             event = Event(*fields)
@@ -168,15 +172,15 @@ class Transaction:
 
         What is sent last may be put off until the commit, which follows.
         """
-        if self._heads:
-            waiting = [(*place, deadline) for place, deadline in self._new_waiting.items()]
-            changes = Changes(self._new_events, waiting, self._settled, list(self._heads.items()), self._new_alike)
-            self._bulk.write(self.connection, changes, is_last)
-            self._heads, self._new_events, self._new_alike, self._new_waiting, self._settled = {}, [], [], {}, []
-        if self._new_answers:
+        if self._new_answers:  # first: what is sent last may be all that is sent
             idempotency.remember_all(self.connection, self._new_answers, self._answered_at)
             self._first_answers |= self._new_answers
             self._new_answers = {}
+        if self._heads:
+            waiting = [(*place, deadline) for place, deadline in self._new_waiting.items()]
+            changes = Changes(self._new_events, waiting, self._settled, list(self._heads.items()), self._new_alike)
+            self._bulk.write(changes, is_last)
+            self._heads, self._new_events, self._new_alike, self._new_waiting, self._settled = {}, [], [], {}, []
 
 
 def events_after(
@@ -219,7 +223,7 @@ def events_about(connection: Connection, learner_id: int, positions: Sequence[in
     """What was said of the decisions at these positions, in order."""
     said: dict[int, list[Event]] = {position: [] for position in positions}
     for start in range(0, len(positions), CHUNK):
-        for row in _BULK[connection.dialect.name].said(connection, learner_id, positions[start : start + CHUNK]):
+        for row in _bulk_of(connection).said(learner_id, positions[start : start + CHUNK]):
             said[row[_ABOUT]].append(Event(*row))
     return said
 

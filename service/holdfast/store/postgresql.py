@@ -10,10 +10,8 @@ from itertools import chain, repeat
 from struct import Struct, pack
 from typing import Any
 
-from sqlalchemy import Connection
-
-from holdfast.store.bulk import Changes, Locked, Rows, driver_of
-from holdfast.store.deadline import ImpatientConnection
+from holdfast.store.bulk import Alike, Changes, Locked, Rows
+from holdfast.store.deadline import BEGIN, ImpatientConnection
 
 BYTEA, BIGINT, TEXT = 17, 20, 25  # the types' numbers in every PostgreSQL
 
@@ -70,48 +68,77 @@ class PostgreSQL:
         ))
     """
     SET_HEAD = "UPDATE learners SET head = $2 WHERE id = $1"
+    # A whole transaction of decisions: LOCK_AS_BELIEVED, SET_HEAD, INSERT_ALIKE and AWAIT_ALIKE.
+    DECIDE_AS_BELIEVED = """
+        WITH believed AS (
+            UPDATE learners SET head = $6 WHERE id = $1 AND head = $2 AND mode = $3::text AND paused = $4 AND spec = $5
+            RETURNING id
+        ), logged AS (
+            INSERT INTO events (learner_id, position, kind, event_id, at, payload)
+            SELECT believed.id, $2::bigint + number, $7::text, new.id, $8::bigint, payload
+            FROM believed, unnest($9::text[], $10::bytea[]) WITH ORDINALITY AS new (id, payload, number)
+        ), awaited AS (
+            INSERT INTO waiting (learner_id, position, deadline)
+            SELECT id, position, $11::bigint
+            FROM believed, generate_series($2::bigint + 1, $6::bigint) AS new (position)
+        )
+        SELECT 1 / count(*) FROM believed
+    """
 
-    def lock(self, connection: Connection, learner_id: int, believed: Locked | None = None) -> Locked | None:
+    def __init__(self, driver: ImpatientConnection) -> None:
+        self._driver = driver
+
+    def lock(self, learner_id: int, believed: Locked | None = None) -> Locked | None:
         if believed is not None:  # saves a round trip
             head, mode, paused, spec = believed
             said = [_bigint(learner_id), _bigint(head), mode.encode(), b"\x01" if paused else b"\x00", spec.encode()]
-            _driver(connection).put_off(self.LOCK_AS_BELIEVED, said)
+            self._driver.put_off(self.LOCK_AS_BELIEVED, said)
             return believed
-        rows = _rows(connection, self.LOCK, _LOCKED, _bigint(learner_id))
+        rows = self._rows(self.LOCK, _LOCKED, _bigint(learner_id))
         return Locked(*rows[0]) if rows else None
 
-    def find(self, connection: Connection, learner_id: int, event_ids: Sequence[str]) -> Iterable[tuple[Any, ...]]:
-        return _rows(connection, self.FIND, [*_EVENT, _number], _texts(event_ids), _bigint(learner_id))
+    def find(self, learner_id: int, event_ids: Sequence[str]) -> Iterable[tuple[Any, ...]]:
+        return self._rows(self.FIND, [*_EVENT, _number], _texts(event_ids), _bigint(learner_id))
 
-    def said(self, connection: Connection, learner_id: int, positions: Sequence[int]) -> Iterable[tuple[Any, ...]]:
-        return sorted(_rows(connection, self.SAID, _EVENT, _numbers(positions), _bigint(learner_id)))
+    def said(self, learner_id: int, positions: Sequence[int]) -> Iterable[tuple[Any, ...]]:
+        return sorted(self._rows(self.SAID, _EVENT, _numbers(positions), _bigint(learner_id)))
 
-    def heard(self, connection: Connection, learner_id: int, positions: Sequence[int]) -> Iterable[tuple[Any, ...]]:
-        return sorted(_rows(connection, self.HEARD, _EVENT, _numbers(positions), _bigint(learner_id)))
+    def heard(self, learner_id: int, positions: Sequence[int]) -> Iterable[tuple[Any, ...]]:
+        return sorted(self._rows(self.HEARD, _EVENT, _numbers(positions), _bigint(learner_id)))
 
-    def write(self, connection: Connection, changes: Changes, is_last: bool = False) -> None:
-        driver = _driver(connection)
+    def write(self, changes: Changes, is_last: bool = False) -> None:
+        unsaid = self._driver.unsaid()
+        if is_last and changes.are_one_alike() and [c.statement for c in unsaid] == [BEGIN, self.LOCK_AS_BELIEVED]:
+            believed = unsaid[-1].parameters
+            self._driver.do_at_once(self.DECIDE_AS_BELIEVED, [*believed, *_decided(changes.alike[0])])
+        else:
+            self._put_off(changes)
+
+    def _put_off(self, changes: Changes) -> None:
+        put_off = self._driver.put_off
         for alike in changes.alike:
             owner, first = _bigint(alike.learner_id), _bigint(alike.first)
-            same = (owner, first, alike.kind.encode(), _bigint(alike.at))
-            driver.put_off(self.INSERT_ALIKE, (*same, _texts(alike.event_ids), _blobs(alike.payloads)))
-            driver.put_off(self.AWAIT_ALIKE, (owner, first, _bigint(alike.last), _bigint(alike.deadline)))
+            last, kind, at, ids, payloads, deadline = _decided(alike)
+            put_off(self.INSERT_ALIKE, [owner, first, kind, at, ids, payloads])
+            put_off(self.AWAIT_ALIKE, [owner, first, last, deadline])
         if changes.events:
-            driver.put_off(self.INSERT_EVENTS, _columns(_EVENTS, changes.events))
+            put_off(self.INSERT_EVENTS, _columns(_EVENTS, changes.events))
         if changes.waiting:
-            driver.put_off(self.INSERT_WAITING, _columns(_WAITING, changes.waiting))
+            put_off(self.INSERT_WAITING, _columns(_WAITING, changes.waiting))
         settled: dict[int, list[int]] = {}
         for learner_id, position in changes.settled:
             settled.setdefault(learner_id, []).append(position)
         for learner_id, positions in settled.items():
-            driver.put_off(self.SETTLE, [_bigint(learner_id), _numbers(positions)])
+            put_off(self.SETTLE, [_bigint(learner_id), _numbers(positions)])
         for learner_id, head in changes.heads:
-            driver.put_off(self.SET_HEAD, [_bigint(learner_id), _bigint(head)])
+            put_off(self.SET_HEAD, [_bigint(learner_id), _bigint(head)])
 
-
-def _driver(connection: Connection) -> ImpatientConnection:
-    driver: ImpatientConnection = driver_of(connection)
-    return driver
+    def _rows(self, statement: str, readers: "Sequence[Reader]", *parameters: bytes) -> Rows:
+        result = self._driver.ask(statement, parameters)
+        return [
+            tuple(read(result.get_value(row, column)) for column, read in enumerate(readers))
+            for row in range(result.ntuples)
+        ]
 
 
 # What comes back: each value as bytes, or None.
@@ -137,14 +164,6 @@ Reader = Callable[[bytes | None], Any]
 
 _LOCKED: list[Reader] = [_number, _text, _truth, _text]
 _EVENT: list[Reader] = [_number, _text, _text, _number, _text, _number, _bytes]
-
-
-def _rows(connection: Connection, statement: str, readers: Sequence[Reader], *parameters: bytes) -> Rows:
-    result = _driver(connection).ask(statement, parameters)
-    return [
-        tuple(read(result.get_value(row, column)) for column, read in enumerate(readers))
-        for row in range(result.ntuples)
-    ]
 
 
 # What is sent: a number, and arrays of one dimension. An array is a head, then each element after its length.
@@ -186,3 +205,8 @@ _WAITING: list[Writer] = [_numbers, _numbers, _numbers]
 
 def _columns(kinds: list[Writer], rows: Rows) -> list[bytes]:
     return [column(values) for column, values in zip(kinds, zip(*rows, strict=True), strict=True)]
+
+
+def _decided(alike: Alike) -> list[bytes]:
+    same = [_bigint(alike.last), alike.kind.encode(), _bigint(alike.at)]
+    return [*same, _texts(alike.event_ids), _blobs(alike.payloads), _bigint(alike.deadline)]

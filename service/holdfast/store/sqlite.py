@@ -4,12 +4,10 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
 from itertools import chain
-from sqlite3 import Connection as Driver
 from typing import Any
 
-from sqlalchemy import Connection
-
-from holdfast.store.bulk import Alike, Changes, Locked, Rows, driver_of
+from holdfast.store.bulk import Alike, Changes, Locked, Rows
+from holdfast.store.engine import SQLiteConnection
 
 ROWS_AT_ONCE = (512, 64)  # or all that is left
 LARGE = 128  # events, that it takes long to write
@@ -46,52 +44,50 @@ class SQLite:
     SETTLE = "DELETE FROM waiting WHERE learner_id = ? AND position = ?"
     SET_HEAD = "UPDATE learners SET head = ?2 WHERE id = ?1"
 
-    def lock(self, connection: Connection, learner_id: int, believed: Locked | None = None) -> Locked | None:
-        row = driver_of(connection).execute(self.LOCK, (learner_id,)).fetchone()
+    def __init__(self, driver: SQLiteConnection) -> None:
+        self._driver = driver
+
+    def lock(self, learner_id: int, believed: Locked | None = None) -> Locked | None:
+        row = self._driver.execute(self.LOCK, (learner_id,)).fetchone()
         return None if row is None else Locked(*row)
 
-    def find(self, connection: Connection, learner_id: int, event_ids: Sequence[str]) -> Iterable[tuple[Any, ...]]:
-        wanted = json.dumps(event_ids, ensure_ascii=False)
-        return _rows(connection, self.FIND, wanted, learner_id)
+    def find(self, learner_id: int, event_ids: Sequence[str]) -> Iterable[tuple[Any, ...]]:
+        return self._rows(self.FIND, json.dumps(event_ids, ensure_ascii=False), learner_id)
 
-    def said(self, connection: Connection, learner_id: int, positions: Sequence[int]) -> Iterable[tuple[Any, ...]]:
-        return _rows(connection, self.SAID, json.dumps(positions), learner_id)
+    def said(self, learner_id: int, positions: Sequence[int]) -> Iterable[tuple[Any, ...]]:
+        return self._rows(self.SAID, json.dumps(positions), learner_id)
 
-    def heard(self, connection: Connection, learner_id: int, positions: Sequence[int]) -> Iterable[tuple[Any, ...]]:
-        return _rows(connection, self.HEARD, json.dumps(positions), learner_id)
+    def heard(self, learner_id: int, positions: Sequence[int]) -> Iterable[tuple[Any, ...]]:
+        return self._rows(self.HEARD, json.dumps(positions), learner_id)
 
-    def write(self, connection: Connection, changes: Changes, is_last: bool = False) -> None:
+    def write(self, changes: Changes, is_last: bool = False) -> None:
         """Where much is put off, it is as few steps as possible: each is a change from thread to thread and back."""
-        driver = driver_of(connection)
         for learner_id, head in changes.heads:
-            driver.execute(self.SET_HEAD, (learner_id, head))
-        write = partial(self._write, driver, changes)
+            self._driver.execute(self.SET_HEAD, (learner_id, head))
         if is_last and changes.size() >= LARGE:
-            driver.put_off(write)
+            self._driver.put_off(partial(self._write, changes))
         else:
-            write()
+            self._write(changes)
 
-    def _write(self, driver: Driver, changes: Changes) -> None:
+    def _write(self, changes: Changes) -> None:
         for alike in changes.alike:
-            _insert_alike(driver, alike)
-            driver.execute(self.AWAIT_ALIKE, (alike.learner_id, alike.first, alike.last, alike.deadline))
-        _insert(driver, self.INSERT_EVENTS, changes.events)
-        _insert(driver, self.INSERT_WAITING, changes.waiting)
+            _insert_alike(self._driver, alike)
+            self._driver.execute(self.AWAIT_ALIKE, (alike.learner_id, alike.first, alike.last, alike.deadline))
+        _insert(self._driver, self.INSERT_EVENTS, changes.events)
+        _insert(self._driver, self.INSERT_WAITING, changes.waiting)
         if changes.settled:
-            driver.executemany(self.SETTLE, changes.settled)
+            self._driver.executemany(self.SETTLE, changes.settled)
+
+    def _rows(self, statement: str, *parameters: object) -> Rows:
+        return self._driver.execute(statement, parameters).fetchall()
 
 
-def _rows(connection: Connection, statement: str, *parameters: object) -> Rows:
-    rows: Rows = driver_of(connection).execute(statement, parameters).fetchall()
-    return rows
-
-
-def _insert(driver: Driver, statement: str, rows: Rows) -> None:
+def _insert(driver: SQLiteConnection, statement: str, rows: Rows) -> None:
     for start, end in _at_once(len(rows)):
         driver.execute(_of_rows(statement, end - start), tuple(chain.from_iterable(rows[start:end])))
 
 
-def _insert_alike(driver: Driver, alike: Alike) -> None:
+def _insert_alike(driver: SQLiteConnection, alike: Alike) -> None:
     for start, end in _at_once(len(alike.event_ids)):
         differing = zip(alike.event_ids[start:end], alike.payloads[start:end], strict=True)
         same = (alike.learner_id, alike.first + start, alike.kind, alike.at)

@@ -8,13 +8,14 @@ does something that takes long, the loop goes on with other things. On any other
 import asyncio
 import select
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from sqlalchemy.util.concurrency import await_only, greenlet_spawn, in_greenlet
+from greenlet import getcurrent, greenlet
 
 T = TypeVar("T")
 
@@ -42,15 +43,15 @@ class Threads:
             _do(*self._errands.get())
 
 
-def _do(answer: "Future[T]", work: Callable[[], T]) -> None:
-    if not answer.set_running_or_notify_cancel():
-        return
+def _do(answer: "Future[T] | asyncio.Future[T]", work: Callable[[], T]) -> None:
     try:
         done = work()
     except BaseException as problem:
-        answer.set_exception(problem)
+        if not answer.cancelled():
+            answer.set_exception(problem)
     else:
-        answer.set_result(done)
+        if not answer.cancelled():
+            answer.set_result(done)
 
 
 _threads = Threads()
@@ -58,60 +59,97 @@ _threads = Threads()
 
 async def on_loop(work: Callable[..., T], *arguments: Any) -> T:
     """Do this on the thread of the running event loop, which goes on whenever the work waits."""
-    return await greenlet_spawn(work, *arguments)
+    answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+    worker = greenlet(_do)
+    worker.turns = 0
+    worker.switch(answer, partial(work, *arguments))
+    try:
+        return await answer
+    except asyncio.CancelledError:
+        if not worker.dead:
+            worker.throw(asyncio.CancelledError)  # wherever it waits
+        raise
 
 
-def awaited(something: Awaitable[T]) -> T:
-    """What this comes to; the loop goes on until it does."""
-    done: T = await_only(something)
-    return done
+def until(arrange: Callable[[Callable[..., Any]], object]) -> Any:
+    """Let the loop go on until somebody calls, on its thread, what this gives to `arrange`; what it was called with.
+
+    To call it again does nothing.
+    """
+    worker = getcurrent()
+    waiting = [worker]
+
+    def go_on(told: Any = None) -> None:
+        if waiting:
+            waiting.pop().switch(told)
+
+    arrange(go_on)
+    worker.turns += 1
+    try:
+        return worker.parent.switch()
+    finally:
+        waiting.clear()
 
 
-class Turn:
-    """Whether the running event loop has gone on since."""
+def give_way() -> None:
+    """The loop has a turn."""
+    until(asyncio.get_running_loop().call_soon)
 
-    def __init__(self) -> None:
-        self.has_come = False
-        asyncio.get_running_loop().call_soon(self._come)
 
-    def _come(self) -> None:
-        self.has_come = True
+def turns() -> int:
+    """How often the loop has gone on while this code waited."""
+    number: int = getcurrent().turns
+    return number
+
+
+def _is_on_loop() -> bool:
+    """Whether whoever made this code run can go on while it waits."""
+    return getcurrent().parent is not None
 
 
 def apart(work: Callable[[], T]) -> T:
     """Do this on another thread if the event loop would have to wait for it."""
-    if not in_greenlet():
+    if not _is_on_loop():
         return work()
-    return awaited(asyncio.wrap_future(_threads.submit(work)))
+    loop, answer = asyncio.get_running_loop(), _threads.submit(work)
+    until(lambda go_on: answer.add_done_callback(lambda _: _call_on(loop, go_on)))
+    return answer.result()
+
+
+def _call_on(loop: asyncio.AbstractEventLoop, go_on: Callable[[], None]) -> None:
+    with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        loop.call_soon_threadsafe(go_on)
 
 
 def happens(descriptor: int, events: int, within_s: float) -> int:
     """Which of these events (`select.POLLIN`, …) have happened within that time; 0 if none has."""
-    if within_s and in_greenlet():
-        awaited(_happening(descriptor, events, within_s))
-        within_s = 0.0
+    if within_s and _is_on_loop():
+        return _happens_meanwhile(descriptor, events, within_s)
     poll = select.poll()
     poll.register(descriptor, events)
     happened = poll.poll(within_s * 1e3)
     return happened[0][1] if happened else 0
 
 
-async def _happening(descriptor: int, events: int, within_s: float) -> None:
+def _happens_meanwhile(descriptor: int, events: int, within_s: float) -> int:
+    """Of a connection that was closed by the other end it is told that it can be read; reading finds out."""
     loop = asyncio.get_running_loop()
-    happened = loop.create_future()
-    over = loop.call_later(within_s, _tell, happened)
-    if events & select.POLLIN:
-        loop.add_reader(descriptor, _tell, happened)
-    if events & select.POLLOUT:
-        loop.add_writer(descriptor, _tell, happened)
+    reads, writes = events & select.POLLIN, events & select.POLLOUT
+
+    def listen(go_on: Callable[..., Any]) -> asyncio.TimerHandle:
+        if reads:
+            loop.add_reader(descriptor, loop.call_soon, go_on, reads)  # not at once: uvloop would not survive that
+        if writes:
+            loop.add_writer(descriptor, loop.call_soon, go_on, writes)
+        return loop.call_later(within_s, go_on, 0)
+
+    over: list[asyncio.TimerHandle] = []
     try:
-        await happened
+        happened: int = until(lambda go_on: over.append(listen(go_on)))
     finally:
-        over.cancel()
-        loop.remove_reader(descriptor)
-        loop.remove_writer(descriptor)
-
-
-def _tell(happened: "asyncio.Future[None]") -> None:
-    if not happened.done():
-        happened.set_result(None)
+        over[0].cancel()
+        if reads:
+            loop.remove_reader(descriptor)
+        if writes:
+            loop.remove_writer(descriptor)
+    return happened
