@@ -37,7 +37,7 @@ PURE = {
     "holdfast/learners": GROUND | {"scipy", "safetensors", "holdfast.functions", "holdfast.learners"},
 }
 SHELL = {
-    "holdfast/store": {"sqlalchemy", "alembic", "psycopg", "holdfast.errors", "holdfast.store"},
+    "holdfast/store": {"sqlalchemy", "alembic", "psycopg", "greenlet", "holdfast.errors", "holdfast.store"},
     "holdfast/hosting": GROUND | {"msgspec"} | {f"holdfast.{p}" for p in ("learners", "features", "store", "hosting")},
     "holdfast/api": {
         "holdfast.arrays",

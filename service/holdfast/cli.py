@@ -91,6 +91,7 @@ def serve(
                 log_config=None,
                 proxy_headers=False,
                 http=OneWriteProtocol,
+                ws="none",
                 timeout_graceful_shutdown=DRAIN_WITHIN_S,
             )
             # uvicorn drains, then sends itself the signal that stopped it: a stop that was asked for is no failure.

@@ -9,7 +9,7 @@ import pytest
 from holdfast.api import service as module
 from holdfast.api.access import Gate
 from holdfast.api.service import Service
-from holdfast.errors import NotFound
+from holdfast.errors import HoldfastError, InvalidInput, NotFound, Unavailable
 from holdfast.store import learners
 from holdfast.store.database import Database
 from tests.hosting.harness import Clock, Driver, driving
@@ -91,3 +91,35 @@ def test_a_learner_that_the_writer_has_found_to_be_gone_is_not_confirmed(
         driver.decide("d2")
     with pytest.raises(NotFound):
         reads_when_asked_later(service, monkeypatch)
+
+
+REFUSED = InvalidInput("/context", "must have exactly 3 numbers")
+
+
+def reconsidered_later(service: Service) -> HoldfastError:
+    """When the description has not been looked at for a while."""
+    _, spec, blueprint = service._known["home"]
+    service._known["home"] = (-math.inf, spec, blueprint)
+    return asyncio.run(service.reconsidered("home", REFUSED))
+
+
+def test_what_is_wrong_for_a_learner_that_is_still_the_same_is_refused(service: Service) -> None:
+    assert reconsidered_later(service) is REFUSED
+
+
+def test_what_was_wrong_for_a_learner_that_another_has_replaced_may_be_asked_again(
+    service: Service, driver: Driver
+) -> None:
+    driver.recreate(features={"kind": "dense", "action": 4, "joint": "action"})
+    assert asyncio.run(service.reconsidered("home", REFUSED)) is REFUSED  # it was looked at just now
+    assert isinstance(reconsidered_later(service), Unavailable)
+    assert asyncio.run(service.blueprint("home")).encoder.dimension == 4
+    assert reconsidered_later(service) is REFUSED
+
+
+def test_what_was_wrong_for_a_learner_that_is_gone_is_not_found(service: Service, driver: Driver) -> None:
+    with driver.database.write() as connection:
+        row = learners.find(connection, "home")
+        assert row is not None
+        learners.remove(connection, row.id)
+    assert isinstance(reconsidered_later(service), NotFound)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from holdfast.errors import Unavailable
+from holdfast.hosting import mailbox as module
 from holdfast.hosting.bring import Import, Observation, Observe
 from holdfast.hosting.decide import Decide, Questions
 from holdfast.hosting.mailbox import (
@@ -186,6 +187,18 @@ def test_much_that_waits_is_not_kept_for_more_and_little_is() -> None:
 
     assert asyncio.run(taken_with(GATHERED_MAX)) < 5
     assert asyncio.run(taken_with(1)) == 22
+
+
+def test_nobody_waits_for_long_for_others_who_come_and_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "GATHERED_WITHIN_S", 0.0)
+
+    async def taken() -> int:
+        mailbox = Mailbox()
+        mailbox.put(jobs())
+        asyncio.get_running_loop().call_soon(mailbox.put, jobs())
+        return len(await on_loop(mailbox.take))
+
+    assert asyncio.run(taken()) == 1
 
 
 def test_what_waits_is_worth_a_transaction_by_its_size_until_it_is_taken() -> None:

@@ -247,6 +247,20 @@ def test_what_breaks_a_rule_in_one_statement_leaves_nothing_of_it(database: Data
     _nothing_was_written(database)
 
 
+def test_what_fails_with_the_commit_of_one_statement_leaves_nothing_of_it(database: Database) -> None:
+    with database.write() as connection:
+        for statement in (
+            "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE ''at the end''; END'",
+            "CREATE CONSTRAINT TRIGGER late AFTER INSERT ON events DEFERRABLE INITIALLY DEFERRED "
+            "FOR EACH ROW EXECUTE FUNCTION fail()",
+        ):
+            connection.execute(text(statement))
+    for _ in range(2):
+        with pytest.raises(Unavailable):
+            _decide_believing(database, BELIEVED, decide_at_once)
+        _nothing_was_written(database)
+
+
 def test_after_all_of_a_transaction_was_put_into_one_statement_nothing_but_its_commit_is_sent(
     database: Database,
 ) -> None:

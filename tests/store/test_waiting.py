@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -216,26 +217,52 @@ def test_what_goes_wrong_on_a_loop_goes_wrong_for_whoever_awaits_it() -> None:
         on_a_loop(lambda: {}["nothing"])
 
 
-def test_whoever_is_told_to_stop_stops_where_it_waits_and_tidies_up() -> None:
-    ours, theirs = socket.socketpair()
+def test_whoever_no_longer_awaits_it_does_not_stop_it_on_its_way() -> None:
     said: list[str] = []
 
     def work() -> None:
         try:
-            happens(ours.fileno(), select.POLLIN, LONG_S)
-        finally:
-            give_way()
-            said.append("tidied up")
+            apart(partial(time.sleep, SOON_S))
+            said.append("whole")
+        except BaseException:
+            said.append("stopped")
 
     async def begin() -> None:
         task = asyncio.create_task(on_loop(work))
-        await asyncio.sleep(SOON_S)
+        await asyncio.sleep(0)
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
-        theirs.send(b"!")  # nobody waits for it any more
-        await asyncio.sleep(SOON_S)
+        await asyncio.sleep(4 * SOON_S)
+
+    asyncio.run(begin())
+    assert said == ["whole"]
+
+
+@pytest.mark.parametrize("run", [on_a_loop, on_the_loop_of_serve])
+def test_what_has_happened_in_time_is_told_by_a_loop_that_is_late_itself(run: Callable[..., Any]) -> None:
+    ours, theirs = socket.socketpair()
+
+    def work() -> int:
+        asyncio.get_running_loop().call_soon(time.sleep, 4 * SOON_S)
+        theirs.send(b"!")
+        return happens(ours.fileno(), select.POLLIN, SOON_S)
 
     with ours, theirs:
-        asyncio.run(begin())
-    assert said == ["tidied up"]
+        assert run(work) == select.POLLIN
+
+
+def test_a_wait_that_cannot_be_arranged_fails_and_leaves_nothing_behind() -> None:
+    calls: list[Callable[..., Any]] = []
+
+    def half_way(go_on: Callable[..., Any]) -> None:
+        calls.append(go_on)
+        raise KeyError
+
+    def work() -> str:
+        with suppress(KeyError):
+            until(half_way)
+        asyncio.get_running_loop().call_soon(calls[0], "wrong")
+        return str(until(lambda go_on: asyncio.get_running_loop().call_later(SOON_S, go_on, "right")))
+
+    assert on_a_loop(work) == "right"

@@ -13,7 +13,7 @@ from holdfast.api.metrics import TEMPLATE
 from holdfast.api.request_ids import request_id_of
 from holdfast.api.service import Service
 from holdfast.api.wire import Answer, Headers, headers_of, send_answer
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, InvalidInput
 
 PREFIX = "/v1/learners/"
 EPISODES = "episodes/"
@@ -48,6 +48,8 @@ class HotRoute:
         call = Call(named["name"], episode, service, headers_of(scope), scope["path"], receive)
         try:
             answer = await self.endpoint(call)
+        except InvalidInput as problem:
+            answer = problems.answer(scope, await service.reconsidered(call.learner, problem))
         except HoldfastError as problem:
             answer = problems.answer(scope, problem)
         except ClientDisconnect:

@@ -130,8 +130,8 @@ HOT_ROUTES = {
         "reward",
         "Say what a decision was worth",
         f"A finite number within ±{limits.NUMBER_MAX:g}, and within the learner's range unless it clips. "
-        "The same value again is a `duplicate`; another value where `aggregation` is `first` is 409; after the wait it "
-        "is `late`.",
+        "Where `aggregation` is `first`, the same value again is a `duplicate` and another is 409; elsewhere each "
+        "counts, so send an `Idempotency-Key` with what you may have to repeat. After the wait it is `late`.",
         schemas.RewardBody, 200, answers.RewardAnswer, _SAID, _LEARNED,
     ),
     "/v1/learners/{name}/rewards/batch": HotRoute(

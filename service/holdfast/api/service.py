@@ -10,9 +10,10 @@ from starlette.concurrency import run_in_threadpool
 
 from holdfast.api.access import Gate
 from holdfast.api.limits import Limits
-from holdfast.errors import NotFound, Unavailable
+from holdfast.errors import HoldfastError, InvalidInput, NotFound, Unavailable
 from holdfast.features import Encoder
 from holdfast.hosting.blueprint import AnyBlueprint, draw
+from holdfast.hosting.decide import REPLACED
 from holdfast.hosting.host import Host
 from holdfast.hosting.mailbox import Job
 from holdfast.hosting.operation import Operation
@@ -22,6 +23,7 @@ from holdfast.store.database import Database
 ANSWER_WITHIN_S = 10.0
 REMEMBERED_S = 1.0
 REMEMBERED_MAX = 10_000
+LOOKED_AT_AGAIN_S = 0.1  # not more often than this for what is refused
 
 
 @dataclass
@@ -65,6 +67,19 @@ class Service:
         """Its description may be another now."""
         self._known.pop(name, None)
         self.host.look_first(name)
+
+    async def reconsidered(self, name: str, refused: InvalidInput) -> HoldfastError:
+        """Why a body is not taken: another process may have replaced the learner by whose description it was read."""
+        known = self._known.get(name)
+        if known is None or time.monotonic() - known[0] < LOOKED_AT_AGAIN_S:
+            return refused
+        try:
+            is_same = await self._refresh(name) is known[2]
+        except NotFound as problem:
+            return problem
+        except Unavailable:
+            return refused
+        return refused if is_same else Unavailable(REPLACED)
 
     async def _refresh(self, name: str) -> AnyBlueprint:
         spec = await run_in_threadpool(self._spec, name)

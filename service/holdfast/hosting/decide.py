@@ -25,6 +25,7 @@ from holdfast.store.log import Transaction
 MICROSECONDS = 1_000_000
 NUMBER_BYTES = 8
 MANY = 16  # decisions of one operation, from which on it is worth while to tell them late (`Untold`)
+REPLACED = "the learner was replaced a moment ago; ask again"
 NEVER_ASKED = b""  # an id of our own: no caller can have asked for it before
 
 
@@ -170,7 +171,7 @@ def _plan(operation: Decide, live: LiveBandit, transaction: Transaction) -> _Pla
     if live.paused:
         return Conflict("paused", "the learner is paused")
     if not live.is_encoded_by(operation.encoder):
-        return Unavailable("the learner was replaced a moment ago; ask again")
+        return Unavailable(REPLACED)
     asked = operation.questions
     if not any(asked.digests):
         return _Plan(asked, asked, {})

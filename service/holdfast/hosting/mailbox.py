@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -14,6 +15,7 @@ from holdfast.store.waiting import give_way, until
 
 WAITING_MAX = 4_096
 WAITING_BYTES_MAX = 2**28  # that they hold; what comes when nothing waits is let in, however much that is
+GATHERED_WITHIN_S = 0.02
 # In size:
 GATHERED_MAX = 128  # before the first are taken
 TAKEN_MAX = 512  # more would keep the first waiting, and the loop without anything to do meanwhile
@@ -103,8 +105,8 @@ class Mailbox:
 
     def _gather(self) -> None:
         """Until a turn of the loop has brought nothing new: who comes at the same moment shares a commit."""
-        before = 0
-        while before < self._size < GATHERED_MAX:
+        before, ends = 0, time.perf_counter() + GATHERED_WITHIN_S
+        while before < self._size < GATHERED_MAX and time.perf_counter() < ends:
             before = self._size
             give_way()
 

@@ -33,7 +33,7 @@ class Alike(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """What a transaction writes, in this order: what waits first may be settled."""
+    """What a transaction writes. What begins to wait may also be settled, so that comes later."""
 
     events: Rows  # learner, and the fields of an Event
     waiting: Rows  # learner, position, deadline

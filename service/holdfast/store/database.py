@@ -20,7 +20,7 @@ from holdfast.store.waiting import apart
 __all__ = ["Connection", "Database"]
 
 TURN_WITHIN_S = 4.0
-# Of the statements that go to the driver itself; the others' are wrapped by SQLAlchemy.
+# Those of the statements that go to the driver itself come as they are; the others' are wrapped by SQLAlchemy.
 ERRORS = (SQLAlchemyError, sqlite3.Error, psycopg.Error, OSError)
 UNFIT = (sqlite3.DataError, psycopg.DataError)  # what a database cannot keep, and others can: it is not away
 BROKEN_RULES = (IntegrityError, sqlite3.IntegrityError, psycopg.IntegrityError)

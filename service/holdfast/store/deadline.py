@@ -42,7 +42,7 @@ class ImpatientConnection(psycopg.Connection[Any]):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._put_off: list[Command] = []
-        self._whole: Command | None = None  # transaction, in one statement that goes with the commit
+        self._whole: Command | None = None  # a transaction in one statement, which goes with the commit
         self._named: dict[str, bytes] = {}  # the prepared statements
         self._numbers = count()  # a name is not used again: one that failed may be known to the server
 
@@ -68,9 +68,9 @@ class ImpatientConnection(psycopg.Connection[Any]):
     def put_off(self, statement: str, parameters: Sequence[bytes] = ()) -> None:
         self._put_off.append(Command(statement, parameters))
 
-    def unsaid(self) -> list[Command]:
+    def unsaid(self) -> Sequence[Command]:
         """What was put off and the server does not know of yet."""
-        return self._put_off
+        return tuple(self._put_off)
 
     def do_at_once(self, statement: str, parameters: Sequence[bytes]) -> None:
         """Instead of all that was put off, BEGIN and COMMIT too, this: a statement alone is a transaction. Only the

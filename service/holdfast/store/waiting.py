@@ -58,17 +58,16 @@ _threads = Threads()
 
 
 async def on_loop(work: Callable[..., T], *arguments: Any) -> T:
-    """Do this on the thread of the running event loop, which goes on whenever the work waits."""
+    """Do this on the thread of the running event loop, which goes on whenever the work waits.
+
+    Nothing stops it on its way but the end of the loop, which it does not see: what it has begun on another thread, or
+    asked a database for, is then whole or not at all, as when the process is killed.
+    """
     answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
     worker = greenlet(_do)
     worker.turns = 0
     worker.switch(answer, partial(work, *arguments))
-    try:
-        return await answer
-    except asyncio.CancelledError:
-        if not worker.dead:
-            worker.throw(asyncio.CancelledError)  # wherever it waits
-        raise
+    return await answer
 
 
 def until(arrange: Callable[[Callable[..., Any]], object]) -> Any:
@@ -83,9 +82,9 @@ def until(arrange: Callable[[Callable[..., Any]], object]) -> Any:
         if waiting:
             waiting.pop().switch(told)
 
-    arrange(go_on)
-    worker.turns += 1
     try:
+        arrange(go_on)
+        worker.turns += 1
         return worker.parent.switch()
     finally:
         waiting.clear()
@@ -124,11 +123,13 @@ def _call_on(loop: asyncio.AbstractEventLoop, go_on: Callable[[], None]) -> None
 def happens(descriptor: int, events: int, within_s: float) -> int:
     """Which of these events (`select.POLLIN`, …) have happened within that time; 0 if none has."""
     if within_s and _is_on_loop():
-        return _happens_meanwhile(descriptor, events, within_s)
+        if happened := _happens_meanwhile(descriptor, events, within_s):
+            return happened
+        within_s = 0.0  # and yet it may have: a loop that was late itself has looked at the clock first
     poll = select.poll()
     poll.register(descriptor, events)
-    happened = poll.poll(within_s * 1e3)
-    return happened[0][1] if happened else 0
+    polled = poll.poll(within_s * 1e3)
+    return polled[0][1] if polled else 0
 
 
 def _happens_meanwhile(descriptor: int, events: int, within_s: float) -> int:
@@ -136,16 +137,17 @@ def _happens_meanwhile(descriptor: int, events: int, within_s: float) -> int:
     loop = asyncio.get_running_loop()
     reads, writes = events & select.POLLIN, events & select.POLLOUT
 
-    def listen(go_on: Callable[..., Any]) -> asyncio.TimerHandle:
+    over: list[asyncio.TimerHandle] = []
+
+    def listen(go_on: Callable[..., Any]) -> None:
+        over.append(loop.call_later(within_s, go_on, 0))
         if reads:
             loop.add_reader(descriptor, loop.call_soon, go_on, reads)  # not at once: uvloop would not survive that
         if writes:
             loop.add_writer(descriptor, loop.call_soon, go_on, writes)
-        return loop.call_later(within_s, go_on, 0)
 
-    over: list[asyncio.TimerHandle] = []
     try:
-        happened: int = until(lambda go_on: over.append(listen(go_on)))
+        happened: int = until(listen)
     finally:
         over[0].cancel()
         if reads:
