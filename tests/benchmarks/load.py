@@ -26,8 +26,8 @@ def request_bytes(path: str, body: bytes) -> bytes:
 def run(port: int, requests: Iterator[bytes], count: int, connections: int, rate: float | None = None) -> Measured:
     """Send `count` requests over that many connections; with `rate`, on a fixed schedule (open loop).
 
-    Nobody looks for garbage meanwhile: in a process that has as much in memory as this one that takes 50 to 100 ms, and
-    every call that was due would be late by our own doing.
+    Nobody looks for garbage meanwhile: in a process that has as much in memory as this one that takes long, and every
+    call that was due would be late by our own doing.
     """
     gc.collect()
     gc.disable()
