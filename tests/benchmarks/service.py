@@ -27,15 +27,15 @@ from tests.databases import fresh_url, postgresql_server
 
 
 class Setting(NamedTuple):
-    requests: int = 3_000  # in one block
-    blocks: int = 9
-    latency_blocks: int = 31  # more: the 30 slowest calls make a block's p99, and one pause is enough for those
+    requests: int = 2_000  # in one block
+    rounds: int = 21  # of a block of everything
     connections: int = 64
 
 
 BATCH = 64
 BATCHES_AT_ONCE = 16  # connections: enough that something can be read while the database has something to do
 SHARED = ", actions said once"
+AT_HALF_LOAD = ("no-op decide", "sqlite decide", "postgresql decide")
 WAL_FILES = 48  # 16 MB each
 WATCHED_S = 3.0
 LEARNER = {"name": "bench", "kind": "bandit", "features": {"kind": "dense", "context": 20, "action": 8}}
@@ -130,10 +130,10 @@ def report(setting: Setting) -> Iterator[str]:
         make_wal_files()
         yield (
             f"One server process each, {setting.connections} connections, 20 context floats and 10 actions × 8 floats; "
-            f"{setting.blocks} interleaved blocks of {setting.requests:,} requests (batches of {BATCH}: "
-            f"{BATCHES_AT_ONCE} connections), medians; a ratio is the median "
-            "of the blocks' own, since a machine is not equally fast all the time. PostgreSQL has files for its log in "
-            "store (min_wal_size), as one that has run for a while; its other settings are as they come.\n"
+            f"{setting.rounds} rounds of a block of {setting.requests:,} requests for each row (batches of {BATCH}: "
+            f"{BATCHES_AT_ONCE} connections), medians; a ratio is the median of the rounds' own, since this machine is "
+            "not equally fast all the time. PostgreSQL has files for its log in store (min_wal_size), as one that has "
+            "run for a while; its other settings are as they come.\n"
         )
         yield from _table(setting, noop, servers)
 
@@ -157,32 +157,37 @@ def make_wal_files() -> None:
 
 def _table(setting: Setting, noop: Noop, servers: dict[str, Server]) -> Iterator[str]:
     calls = _calls(setting, noop, servers)
-    results: dict[str, list[Taken]] = {name: [] for name in calls}
-    for _ in range(setting.blocks):
+    full: dict[str, list[Taken]] = {name: [] for name in calls}
+    half: dict[str, list[Measured]] = {name: [] for name in AT_HALF_LOAD}
+    halves: list[float] = []
+    for _ in range(setting.rounds):
         for name, call in calls.items():
-            results[name].append(call.take())
-    rates = {name: median(t.seen.rate for t in taken) * calls[name].per_call for name, taken in results.items()}
-    yield from _rows(rates, results, calls)
-    yield from _half_load(setting, rates, calls)
+            full[name].append(call.take())
+        os.sync()  # what was written is on the disk: nobody's commits should wait for that
+        halves.append(min(full[name][-1].seen.rate for name in AT_HALF_LOAD) / 2)
+        for name in AT_HALF_LOAD:
+            half[name].append(calls[name].take(halves[-1]).seen)
+    yield from _rows(full, calls)
+    yield from _half_load(half, halves)
 
 
 def _calls(setting: Setting, noop: Noop, servers: dict[str, Server]) -> dict[str, Call]:
+    """In this order, so that what is compared is measured at about the same time."""
     single = [json.dumps(body).encode() for body in bodies()]
     many: list[dict[str, Any]] = bodies(BATCH)
     batches = {"": {"decisions": many}}
     batches[SHARED] = {"actions": many[0]["actions"], "decisions": [{"context": one["context"]} for one in many]}
     reward = json.dumps({"decision_id": "r1", "value": 0.5}).encode()
     path, count, connections = "/v1/learners/bench/decisions", setting.requests, setting.connections
-    calls = {
-        "no-op decide": Call(noop, lambda: cycle([request_bytes("/decide", b) for b in single]), count, connections),
-        "no-op reward": Call(noop, lambda: cycle([request_bytes("/reward", reward)]), count, connections),
-    }
+    calls = {"no-op reward": Call(noop, lambda: cycle([request_bytes("/reward", reward)]), count, connections)}
     for kind, server in servers.items():
         rewarder = Rewarder(server)
+        calls[f"{kind} reward"] = Call(server, lambda r=rewarder: r.prepare(count), count, connections)
+    calls["no-op decide"] = Call(noop, lambda: cycle([request_bytes("/decide", b) for b in single]), count, connections)
+    for kind, server in servers.items():
         calls[f"{kind} decide"] = Call(
             server, lambda: cycle([request_bytes(path, b) for b in single]), count, connections
         )
-        calls[f"{kind} reward"] = Call(server, lambda r=rewarder: r.prepare(count), count, connections)
         for how, batch in batches.items():
             request = request_bytes(path + "/batch", json.dumps(batch).encode())
             calls[f"{kind} decide ×{BATCH}{how}"] = Call(
@@ -191,14 +196,15 @@ def _calls(setting: Setting, noop: Noop, servers: dict[str, Server]) -> dict[str
     return calls
 
 
-def _rows(rates: dict[str, float], results: dict[str, list[Taken]], calls: dict[str, Call]) -> Iterator[str]:
+def _rows(results: dict[str, list[Taken]], calls: dict[str, Call]) -> Iterator[str]:
     rows: list[list[object]] = []
     ratio = partial(_ratio, results, calls)
-    for name, rate in rates.items():
+    for name, taken in results.items():
+        rate = median(one.seen.rate for one in taken) * calls[name].per_call
         against = ratio(name, "no-op reward" if "reward" in name else "no-op decide")
-        p50, p99 = (median(getattr(t.seen, q) for t in results[name]) for q in ("p50", "p99"))
-        cpu = median(t.cpu for t in results[name]) / calls[name].per_call
-        errors = sum(t.seen.errors for t in results[name])
+        p50, p99 = (median(getattr(one.seen, q) for one in taken) for q in ("p50", "p99"))
+        cpu = median(one.cpu for one in taken) / calls[name].per_call
+        errors = sum(one.seen.errors for one in taken)
         rows.append([name, f"{rate:,.0f}", f"×{against:.2f}", f"{cpu:.0f}", f"{p50:.1f}", f"{p99:.1f}", str(errors)])
     yield table(["call", "per second", "against no-op", "CPU µs each", "p50 ms", "p99 ms", "errors"], rows)
     for kind, least in (("sqlite", 1.0), ("postgresql", 0.9)):
@@ -220,28 +226,18 @@ def _ratio(results: dict[str, list[Taken]], calls: dict[str, Call], name: str, b
     )
 
 
-def _half_load(setting: Setting, rates: dict[str, float], calls: dict[str, Call]) -> Iterator[str]:
-    """Latency at the same rate for all: half of what the slowest of them can do. Counted from when a call was due.
-
-    What the blocks before have written is on the disk first: nobody's commits should wait for that.
-    """
-    os.sync()
-    names = ["no-op decide", "sqlite decide", "postgresql decide"]
-    half = min(rates[name] for name in names) / 2
-    taken: dict[str, list[Measured]] = {name: [] for name in names}
-    for _ in range(setting.latency_blocks):
-        for name in names:
-            taken[name].append(calls[name].take(half).seen)
-    p50, p99 = ({n: median(getattr(m, q) for m in taken[n]) for n in names} for q in ("p50", "p99"))
-    noop = taken[names[0]]
-    ratio = {n: median(ours.p99 / theirs.p99 for ours, theirs in zip(taken[n], noop, strict=True)) for n in names}
-    rows: list[list[object]] = [[n, f"{p50[n]:.2f}", f"{p99[n]:.2f}", f"×{ratio[n]:.2f}"] for n in names]
+def _half_load(taken: dict[str, list[Measured]], rates: list[float]) -> Iterator[str]:
+    """Latency at the same rate for all, counted from when a call was due."""
+    p50, p99 = ({n: median(getattr(m, q) for m in taken[n]) for n in taken} for q in ("p50", "p99"))
+    noop = taken[AT_HALF_LOAD[0]]
+    ratio = {n: median(ours.p99 / theirs.p99 for ours, theirs in zip(taken[n], noop, strict=True)) for n in taken}
+    rows: list[list[object]] = [[n, f"{p50[n]:.2f}", f"{p99[n]:.2f}", f"×{ratio[n]:.2f}"] for n in taken]
     pauses = pauses_ms(WATCHED_S)
     yield (
-        f"\nAt {half:,.0f} calls per second, half of what the slowest of the three can do, medians of "
-        f"{setting.latency_blocks} blocks. While nobody calls, this "
-        f"machine kept a process that only reads the clock waiting for more than 1 ms {len(pauses)} times in "
-        f"{WATCHED_S:g} s, at most {max(pauses, default=0.0):.1f} ms (one such process on each core):\n"
+        f"\nAt {min(rates):,.0f} to {max(rates):,.0f} calls per second: in each round half of what the slowest of the "
+        f"three could do in it. While nobody calls, this machine kept a process that only reads the clock waiting for "
+        f"more than 1 ms {len(pauses)} times in {WATCHED_S:g} s, at most {max(pauses, default=0.0):.1f} ms (one such "
+        "process on each core):\n"
     )
     yield table(["call", "p50 ms", "p99 ms", "p99 against no-op"], rows)
     worst = max(ratio.values())

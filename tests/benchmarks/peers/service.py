@@ -37,7 +37,7 @@ def told(setting: Setting) -> str:
     """What the table is of."""
     return (
         f"One server process each, {setting.connections} connections, 20 context floats and 10 actions × 8 floats; "
-        f"{setting.blocks} interleaved blocks of {setting.requests:,} requests, medians. Holdfast answers when "
+        f"{setting.rounds} interleaved blocks of {setting.requests:,} requests, medians. Holdfast answers when "
         f"it is on the disk; {WABBIT} sits in the no-op's FastAPI shell and forgets everything when it stops. CPU is "
         "that of the server process: what PostgreSQL's own processes use is not in it."
     )
@@ -91,7 +91,7 @@ def _durable_calls(setting: Setting, kind: str, rewarder: Rewarder) -> dict[str,
 
 def _table(setting: Setting, calls: dict[str, Call]) -> Iterator[str]:
     results: dict[str, list[Taken]] = {name: [] for name in calls}
-    for _ in range(setting.blocks):
+    for _ in range(setting.rounds):
         for name, call in calls.items():
             results[name].append(call.take())
     rates = {name: median(t.seen.rate for t in taken) for name, taken in results.items()}
