@@ -6,7 +6,6 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -73,4 +72,4 @@ def _first(decision: Decision) -> Decision:
 def _first_of_each(decisions: Decisions) -> Decisions:
     probability = np.zeros(len(decisions.probability))
     probability[[start for start, _ in cuts(decisions.counts)]] = 1.0
-    return replace(decisions, chosen=[0] * len(decisions.counts), probability=probability)
+    return decisions._replace(chosen=[0] * len(decisions.counts), probability=probability)

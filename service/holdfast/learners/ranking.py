@@ -4,7 +4,6 @@ Both learners rank with it: the bandit with a cap of 1, a step of an episode wit
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -57,8 +56,7 @@ class Decision(NamedTuple):
         return Ranking(self.chosen, self.order.tolist(), *(column[self.order].tolist() for column in columns))
 
 
-@dataclass(frozen=True)
-class Decisions:
+class Decisions(NamedTuple):
     """Several, each array with the candidates of all of them: those of one decision, then those of the next."""
 
     counts: Sequence[int]  # of candidates
@@ -78,6 +76,12 @@ class Decisions:
 
     def places(self) -> Order:
         """Where in the arrays the candidates of each are, as they are to be shown."""
+        if len(self.counts) == 1:
+            return self.order
+        if min(self.counts) == max(self.counts):
+            each = self.counts[0]
+            starts = np.arange(0, len(self.order), each)[:, None]
+            return (self.order.reshape(-1, each) + starts).ravel()
         counts = np.array(self.counts)
         places: Order = self.order + (counts.cumsum() - counts).repeat(counts)
         return places
@@ -132,14 +136,13 @@ def rank_all(
 
 def _rank_alike(mean: Array, bonus: Array, cap: float, first: Draw) -> Decisions:
     """Each row (n, K > 1), where one action is to be shown."""
-    score = key = np.minimum(mean + bonus, cap)
-    tied = _are_tied(score)
+    score = np.minimum(mean + bonus, cap)
+    order, tied = _ordered(score)
     if tied.any():
         key = np.where(tied[:, None], _tie_key(bonus, score, cap), score)
-        tied &= _are_tied(key)
-    order: Order = (-key).argsort(axis=1, kind="stable")
-    for place in tied.nonzero()[0].tolist():
-        order[place] = _drawn(key[place], _generator(_later(first, place)))
+        order, still_tied = _ordered(key)
+        for place in (tied & still_tied).nonzero()[0].tolist():
+            order[place] = _drawn(key[place], _generator(_later(first, place)))
     best = order[:, 0]
     probability = np.zeros(score.shape)
     probability[np.arange(len(best)), best] = 1.0
@@ -187,11 +190,12 @@ def _drawn(key: Array, rng: np.random.Generator) -> Order:
     return order
 
 
-def _are_tied(key: Array) -> npt.NDArray[np.bool_]:
-    """Of each row, whether another is as good as its best."""
-    best = np.partition(key, -2, axis=1)[:, -2:]
-    tied: npt.NDArray[np.bool_] = best[:, 1] - best[:, 0] <= ROUNDING
-    return tied
+def _ordered(key: Array) -> tuple[Order, npt.NDArray[np.bool_]]:
+    """Of each row: from the best key down, and whether the second is as good as the first."""
+    order: Order = (-key).argsort(axis=1, kind="stable")
+    best = key[np.arange(len(key))[:, None], order[:, :2]]
+    tied: npt.NDArray[np.bool_] = best[:, 0] - best[:, 1] <= ROUNDING
+    return order, tied
 
 
 def _tie_among_first(top: int, key: Array, order: Order) -> bool:
