@@ -17,7 +17,7 @@ from holdfast.store.bulk import Alike, Changes, Locked, Overtaken, driver_of
 from holdfast.store.database import Connection, Database
 from holdfast.store.engine import connect
 from holdfast.store.idempotency import FirstAnswer
-from holdfast.store.log import Event, Transaction, due, events_after
+from holdfast.store.log import Event, Transaction, due, events_after, overdue
 from holdfast.store.migrate import migrate
 from holdfast.store.postgresql import PostgreSQL
 from holdfast.store.tables import learners
@@ -132,6 +132,27 @@ def test_a_plan_made_for_small_tables_reads_no_more_when_they_are_large(database
         _grow(connection, 51, many)
     read = _say_something_of(database, range(many - few, many))
     assert 0 < read <= 10 * few
+
+
+def test_of_all_that_waits_only_the_oldest_is_read_to_tell_what_is_due(database: Database) -> None:
+    with database.write() as connection:
+        connection.execute(text("UPDATE learners SET paused = false"))
+        _grow(connection, 1, 50)
+    with database.write() as connection:
+        connection.execute(text("ANALYZE"))
+    assert [_look_for_what_is_due(database)[0] for _ in range(10)] == [["a"]] * 10
+    with database.write() as connection:
+        _grow(connection, 51, 5_000)
+    due_now, read = _look_for_what_is_due(database)
+    assert due_now == ["a"]
+    assert 0 < read <= 10
+
+
+def _look_for_what_is_due(database: Database) -> tuple[list[str], int]:
+    with database.write() as connection:
+        before = _rows_read(connection)
+        names = overdue(connection, 1, limit=5)
+        return names, _rows_read(connection) - before
 
 
 def _grow(connection: Connection, first: int, last: int) -> None:

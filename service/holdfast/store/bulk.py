@@ -59,6 +59,18 @@ class Locked(NamedTuple):
     spec: str
 
 
+# What the sweep looks for, where a driver's way to name parameters goes. The oldest wait is the first in its index: of
+# `min` PostgreSQL could make a walk over all that wait, if it plans while they are few.
+OVERDUE = """
+    SELECT name FROM (
+        SELECT name, (SELECT deadline FROM waiting WHERE learner_id = id ORDER BY deadline LIMIT 1) AS oldest
+        FROM learners WHERE NOT paused
+    ) AS awaited
+    WHERE oldest <= {now} ORDER BY oldest LIMIT {limit}
+"""
+BEING_REMOVED = "SELECT id FROM learners WHERE spec = ''"
+
+
 class Overtaken(Exception):
     """A learner's row is not as it was believed to be: somebody else has written. The transaction did not happen."""
 
@@ -74,6 +86,8 @@ class Bulk(Protocol):
     def find(self, learner_id: int, event_ids: Sequence[str]) -> Iterable[tuple[Any, ...]]: ...
     def said(self, learner_id: int, positions: Sequence[int]) -> Iterable[tuple[Any, ...]]: ...
     def heard(self, learner_id: int, positions: Sequence[int]) -> Iterable[tuple[Any, ...]]: ...
+    def overdue(self, now: int, limit: int) -> list[str]: ...
+    def being_removed(self) -> list[int]: ...
     def write(self, changes: Changes, is_last: bool = False) -> None:
         """If nothing is asked after it but the commit, it may be done with that."""
 

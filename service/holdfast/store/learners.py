@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, delete, func, select, update
 
 from holdfast.store.insert import insert_if_new
+from holdfast.store.log import bulk_of
 from holdfast.store.tables import events, learners, waiting
 
 NOT_A_NAME = "/"  # what no learner's name begins with
@@ -60,7 +61,7 @@ def remove(connection: Connection, learner_id: int) -> None:
 
 def being_removed(connection: Connection) -> list[int]:
     """The learners that have something left to remove."""
-    return list(connection.execute(select(learners.c.id).where(learners.c.spec == "")).scalars())
+    return bulk_of(connection).being_removed()
 
 
 def remove_some(connection: Connection, learner_id: int) -> bool:

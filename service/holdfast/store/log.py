@@ -57,7 +57,8 @@ _ABOUT = Event._fields.index("about")
 _COLUMNS = tuple(events.c[name] for name in Event._fields)
 
 
-def _bulk_of(connection: Connection) -> Bulk:
+def bulk_of(connection: Connection) -> Bulk:
+    """The statements that go to this connection's driver itself."""
     return _BULK[connection.dialect.name](driver_of(connection))
 
 
@@ -66,7 +67,7 @@ class Transaction:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
-        self._bulk = _bulk_of(connection)
+        self._bulk = bulk_of(connection)
         self._heads: dict[int, int] = {}
         self._new_events: list[tuple[Any, ...]] = []
         self._new_alike: list[Alike] = []
@@ -223,7 +224,7 @@ def events_about(connection: Connection, learner_id: int, positions: Sequence[in
     """What was said of the decisions at these positions, in order."""
     said: dict[int, list[Event]] = {position: [] for position in positions}
     for start in range(0, len(positions), CHUNK):
-        for row in _bulk_of(connection).said(learner_id, positions[start : start + CHUNK]):
+        for row in bulk_of(connection).said(learner_id, positions[start : start + CHUNK]):
             said[row[_ABOUT]].append(Event(*row))
     return said
 
@@ -241,9 +242,7 @@ def due(connection: Connection, learner_id: int, now: int, limit: int = CHUNK) -
 
 def overdue(connection: Connection, now: int, limit: int) -> list[str]:
     """The learners with a decision whose wait has ended, the longest ago first; a paused one settles nothing."""
-    oldest = select(func.min(waiting.c.deadline)).where(waiting.c.learner_id == learners.c.id).scalar_subquery()
-    query = select(learners.c.name).where(oldest <= now, ~learners.c.paused).order_by(oldest).limit(limit)
-    return list(connection.execute(query).scalars())
+    return bulk_of(connection).overdue(now, limit)
 
 
 def event_named(connection: Connection, learner_id: int, event_id: str) -> Event | None:

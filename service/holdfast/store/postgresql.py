@@ -10,7 +10,7 @@ from itertools import chain, repeat
 from struct import Struct, pack
 from typing import Any
 
-from holdfast.store.bulk import Alike, Changes, Locked, Rows
+from holdfast.store.bulk import BEING_REMOVED, OVERDUE, Alike, Changes, Locked, Rows
 from holdfast.store.deadline import BEGIN, ImpatientConnection
 
 BYTEA, BIGINT, TEXT = 17, 20, 25  # the types' numbers in every PostgreSQL
@@ -68,6 +68,7 @@ class PostgreSQL:
         ))
     """
     SET_HEAD = "UPDATE learners SET head = $2 WHERE id = $1"
+    OVERDUE = OVERDUE.format(now="$1::bigint", limit="$2::bigint")
     # A whole transaction of decisions: LOCK_AS_BELIEVED, SET_HEAD, INSERT_ALIKE and AWAIT_ALIKE.
     DECIDE_AS_BELIEVED = """
         WITH believed AS (
@@ -105,6 +106,12 @@ class PostgreSQL:
 
     def heard(self, learner_id: int, positions: Sequence[int]) -> Iterable[tuple[Any, ...]]:
         return sorted(self._rows(self.HEARD, _EVENT, _numbers(positions), _bigint(learner_id)))
+
+    def overdue(self, now: int, limit: int) -> list[str]:
+        return [name for (name,) in self._rows(self.OVERDUE, [_text], _bigint(now), _bigint(limit))]
+
+    def being_removed(self) -> list[int]:
+        return [number for (number,) in self._rows(BEING_REMOVED, [_number])]
 
     def write(self, changes: Changes, is_last: bool = False) -> None:
         unsaid = self._driver.unsaid()

@@ -6,7 +6,7 @@ from functools import cache, partial
 from itertools import chain
 from typing import Any
 
-from holdfast.store.bulk import Alike, Changes, Locked, Rows
+from holdfast.store.bulk import BEING_REMOVED, OVERDUE, Alike, Changes, Locked, Rows
 from holdfast.store.engine import SQLiteConnection
 
 ROWS_AT_ONCE = (512, 64)  # or all that is left
@@ -43,6 +43,7 @@ class SQLite:
     INSERT_WAITING = "INSERT INTO waiting (learner_id, position, deadline) VALUES (?, ?, ?)"
     SETTLE = "DELETE FROM waiting WHERE learner_id = ? AND position = ?"
     SET_HEAD = "UPDATE learners SET head = ?2 WHERE id = ?1"
+    OVERDUE = OVERDUE.format(now="?1", limit="?2")
 
     def __init__(self, driver: SQLiteConnection) -> None:
         self._driver = driver
@@ -59,6 +60,12 @@ class SQLite:
 
     def heard(self, learner_id: int, positions: Sequence[int]) -> Iterable[tuple[Any, ...]]:
         return self._rows(self.HEARD, json.dumps(positions), learner_id)
+
+    def overdue(self, now: int, limit: int) -> list[str]:
+        return [name for (name,) in self._rows(self.OVERDUE, now, limit)]
+
+    def being_removed(self) -> list[int]:
+        return [number for (number,) in self._rows(BEING_REMOVED)]
 
     def write(self, changes: Changes, is_last: bool = False) -> None:
         """Where much is put off, it is as few steps as possible: each is a change from thread to thread and back."""
