@@ -36,7 +36,7 @@ def upgrade() -> None:
 
 def _say(table: str, description: str) -> None:
     """The description of a table whose rows stay as they are, in the way that SQLite's documentation of ALTER TABLE has
-    for rules. A library that does not allow it leaves them as they were; they mean the same.
+    for rules. A library that does not allow it leaves all as it was, which is right too, and slower.
     """
     database = op.get_bind()
     version = database.scalar(sa.text("PRAGMA schema_version"))
@@ -46,9 +46,8 @@ def _say(table: str, description: str) -> None:
         database.execute(change, {"sql": description, "name": table})
         database.execute(sa.text(f"PRAGMA schema_version = {version + 1}"))
     except sa.exc.OperationalError as problem:
-        if (
-            problem.orig.sqlite_errorcode != sqlite3.SQLITE_ERROR
-        ):  # "may not be modified"; anything else is no such rule
+        # So it tells that the table may not be modified; a full disk, say, has a code of its own.
+        if problem.orig.sqlite_errorcode != sqlite3.SQLITE_ERROR:
             raise
     finally:
         database.execute(sa.text("PRAGMA writable_schema = OFF"))

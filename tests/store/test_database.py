@@ -16,6 +16,7 @@ from holdfast.store import deadline, learners, tables
 from holdfast.store.bulk import driver_of
 from holdfast.store.database import Connection, Database
 from holdfast.store.engine import connect
+from holdfast.store.log import overdue
 from holdfast.store.migrate import migrate
 from holdfast.store.presence import Presence
 from tests.databases import fresh_url
@@ -37,7 +38,7 @@ def _backend(connection: Connection) -> int:
 def test_a_connection_that_the_server_has_closed_is_replaced_before_it_is_used(postgresql: Database) -> None:
     with postgresql.read() as connection:
         backend = _backend(connection)
-    with psycopg.connect(postgresql.engine.url.set(drivername="postgresql").render_as_string(False)) as other:
+    with _somebody_else(postgresql) as other:
         other.execute("SELECT pg_terminate_backend(%s, 5000)", [backend])
     with postgresql.write() as connection:
         assert _backend(connection) != backend
@@ -48,7 +49,7 @@ def test_the_connection_that_writes_stays_the_same_until_the_server_closes_it(po
         first = _backend(connection)
     with postgresql.write() as connection:
         assert _backend(connection) == first
-    with psycopg.connect(postgresql.engine.url.set(drivername="postgresql").render_as_string(False)) as other:
+    with _somebody_else(postgresql) as other:
         other.execute("SELECT pg_terminate_backend(%s, 5000)", [first])
     with postgresql.write() as connection:
         assert _backend(connection) != first
@@ -59,6 +60,33 @@ def test_a_connection_that_the_server_closes_under_a_question_is_replaced(postgr
     with pytest.raises(Unavailable), postgresql.write() as connection:
         driver_of(connection).ask(ask_for_the_end)
     assert _until_back(postgresql)
+
+
+@pytest.mark.parametrize("look", [learners.being_removed, lambda connection: overdue(connection, 1, limit=1)])
+def test_who_only_looks_and_is_hung_up_on_tells_everybody_that_the_database_is_away(
+    postgresql: Database, monkeypatch: pytest.MonkeyPatch, look: Callable[[Connection], list[object]]
+) -> None:
+    migrate(postgresql.engine)
+    is_back = threading.Event()
+    monkeypatch.setattr(postgresql._presence, "_answers", is_back.is_set)
+    with pytest.raises(Unavailable):
+        _look_as_the_server_hangs_up(postgresql, look)
+    with pytest.raises(Unavailable, match="away"), postgresql.read():
+        pass
+    is_back.set()
+    assert _until_back(postgresql)
+
+
+def _look_as_the_server_hangs_up(database: Database, look: Callable[[Connection], list[object]]) -> None:
+    with database.read() as connection:
+        backend = driver_of(connection).info.backend_pid
+        with _somebody_else(database) as other:
+            other.execute("SELECT pg_terminate_backend(%s, 5000)", [backend])
+        look(connection)
+
+
+def _somebody_else(database: Database) -> "psycopg.Connection[tuple[object, ...]]":
+    return psycopg.connect(database.engine.url.set(drivername="postgresql").render_as_string(False))
 
 
 def _until_back(database: Database) -> bool:

@@ -78,10 +78,6 @@ class Decisions(NamedTuple):
         """Where in the arrays the candidates of each are, as they are to be shown."""
         if len(self.counts) == 1:
             return self.order
-        if min(self.counts) == max(self.counts):
-            each = self.counts[0]
-            starts = np.arange(0, len(self.order), each)[:, None]
-            return (self.order.reshape(-1, each) + starts).ravel()
         counts = np.array(self.counts)
         places: Order = self.order + (counts.cumsum() - counts).repeat(counts)
         return places

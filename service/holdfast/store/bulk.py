@@ -1,4 +1,4 @@
-"""The statements that carry the traffic, in each database's own way of taking many rows at once.
+"""The statements that carry the traffic, in each database's own way of taking many rows at once; and the sweep's.
 
 They go to the driver itself: SQLAlchemy's way of sending them costs more than running them. Everything else in this
 package is sent its way, over the same connection and in the same transaction.
@@ -76,8 +76,8 @@ class Overtaken(Exception):
 
 
 class Bulk(Protocol):
-    """What a transaction of the log sends over a driver's connection. Events come as the fields of an Event, what was
-    found with its deadline.
+    """What a transaction of the log sends over a driver's connection, and the sweep. Events come as the fields of an
+    Event, what was found with its deadline.
     """
 
     def lock(self, learner_id: int, believed: Locked | None = None) -> Locked | None:

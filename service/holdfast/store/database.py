@@ -68,7 +68,12 @@ class Database:
         self._presence.demand()
         try:
             with self._connect(self.engine) as connection:
-                yield connection
+                held = Held(connection, driver_of(connection))
+                try:
+                    yield connection
+                except BaseException:
+                    self._distrust(held)
+                    raise
         except ERRORS as problem:
             self._raise_as_told(problem)
             raise
@@ -146,11 +151,14 @@ class Database:
             self._held.append(held)
 
     def _drop(self, held: "Held") -> None:
+        self._distrust(held)
+        held.connection.close()
+
+    def _distrust(self, held: "Held") -> None:
         """Something went wrong while it was used; perhaps the connection itself."""
         if not held.connection.invalidated and is_gone(held.driver):
             held.connection.invalidate()
             self._presence.lost()
-        held.connection.close()
 
     def _raise_as_told(self, problem: Exception) -> None:
         """What goes wrong with a database that is away is `Unavailable`; a broken rule is an answer, not an absence."""

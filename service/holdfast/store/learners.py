@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, delete, func, select, update
 
+from holdfast.store.dialects import bulk_of
 from holdfast.store.insert import insert_if_new
-from holdfast.store.log import bulk_of
 from holdfast.store.tables import events, learners, waiting
 
 NOT_A_NAME = "/"  # what no learner's name begins with

@@ -8,17 +8,16 @@ Invariants
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, func, select
 
 from holdfast.store import idempotency
-from holdfast.store.bulk import Alike, Bulk, Changes, Locked, driver_of
+from holdfast.store.bulk import Alike, Changes, Locked
+from holdfast.store.dialects import bulk_of
 from holdfast.store.idempotency import FirstAnswer
-from holdfast.store.postgresql import PostgreSQL
-from holdfast.store.sqlite import SQLite
 from holdfast.store.tables import events, learners, waiting
 
 CHUNK = 500  # parameters in one IN (…), and events in one read
@@ -52,14 +51,8 @@ def found_of(event_id: str, kept: Kept) -> Found:
     return Found(Event(position, alike.kind, event_id, alike.at, None, None, payload), alike.deadline)
 
 
-_BULK: dict[str, Callable[[Any], Bulk]] = {"sqlite": SQLite, "postgresql": PostgreSQL}
 _ABOUT = Event._fields.index("about")
 _COLUMNS = tuple(events.c[name] for name in Event._fields)
-
-
-def bulk_of(connection: Connection) -> Bulk:
-    """The statements that go to this connection's driver itself."""
-    return _BULK[connection.dialect.name](driver_of(connection))
 
 
 class Transaction:
