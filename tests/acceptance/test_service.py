@@ -1,5 +1,6 @@
 """The contract over HTTP, against a real server on each database."""
 
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -145,13 +146,14 @@ def test_modes_and_pauses_take_effect_at_once(server: Server) -> None:
     assert server.post("/v1/learners/home/decisions", question(2)).status_code == 409
 
 
-def test_a_shorter_wait_is_used_for_the_next_decisions(server: Server) -> None:
-    assert server.http.patch("/v1/learners/home", json={"reward": {"wait_s": 0.001}}).status_code == 200
+def test_a_shorter_wait_is_used_for_the_next_decisions_and_not_for_those_that_wait(server: Server) -> None:
     server.post("/v1/learners/home/decisions", question(1))
-    import time
-
+    assert server.http.patch("/v1/learners/home", json={"reward": {"wait_s": 0.001}}).status_code == 200
+    server.post("/v1/learners/home/decisions", question(2))
     time.sleep(0.01)
-    assert server.post("/v1/learners/home/rewards", {"decision_id": "d1", "value": 1.0}).json()["outcome"] == "late"
+    rewards = [{"decision_id": name, "value": 1.0} for name in ("d1", "d2")]
+    answers = [server.post("/v1/learners/home/rewards", reward).json()["outcome"] for reward in rewards]
+    assert answers == ["learned", "late"]
 
 
 def test_batches_answer_each_item(server: Server) -> None:

@@ -143,7 +143,12 @@ UNSAID: Any = Field(default_factory=lambda: None)  # stays as it is; null is no 
 class RewardChange(Strict):
     """What may change about rewards."""
 
-    wait_s: Annotated[float, Field(gt=0, le=TIMEOUT_S_MAX)] = UNSAID
+    wait_s: Annotated[
+        float,
+        Field(
+            gt=0, le=TIMEOUT_S_MAX, description="Of decisions from now on; one that waits keeps the wait it began with."
+        ),
+    ] = UNSAID
     default: float | None = None
 
 

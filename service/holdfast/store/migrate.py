@@ -26,7 +26,9 @@ def migrate(engine: Engine) -> None:
         try:
             command.upgrade(configuration, "head")
         except CommandError as problem:
-            raise InvalidConfiguration(f"this version of Holdfast cannot serve this database: {problem}") from None
+            raise InvalidConfiguration(
+                f"this version of Holdfast cannot serve this database; a newer one has upgraded it ({problem})"
+            ) from None
 
 
 def _transactional(engine: Engine) -> Engine:

@@ -37,9 +37,9 @@ def told(setting: Setting) -> str:
     """What the table is of."""
     return (
         f"One server process each, {setting.connections} connections, 20 context floats and 10 actions × 8 floats; "
-        f"{setting.rounds} rounds of a block of {setting.requests:,} requests for each row, medians. Holdfast answers "
-        f"when it is on the disk; {WABBIT} sits in the no-op's FastAPI shell and forgets everything when it stops. "
-        "CPU is that of the server process: what PostgreSQL's own processes use is not in it."
+        f"{setting.rounds} interleaved blocks of {setting.requests:,} requests, medians. Holdfast answers when "
+        f"it is on the disk; {WABBIT} sits in the no-op's FastAPI shell and forgets everything when it stops. CPU is "
+        "that of the server process: what PostgreSQL's own processes use is not in it."
     )
 
 
