@@ -5,6 +5,7 @@ import gc
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from typing import NamedTuple
 
 import structlog
 from fastapi import FastAPI
@@ -18,6 +19,7 @@ from holdfast import __version__
 from holdfast.api import audit, episodes, health, hot, learners, looking, openapi, problems
 from holdfast.api.access import Gate
 from holdfast.api.front import Front, HotRoute
+from holdfast.api.heads import Heads
 from holdfast.api.limits import Limits
 from holdfast.api.metrics import Metrics, Traffic
 from holdfast.api.service import Service
@@ -62,8 +64,8 @@ def build(settings: Settings) -> FastAPI:
 
     app = FastAPI(title="Holdfast", version=__version__, lifespan=lifespan, redirect_slashes=False)
     app.state.traffic = Traffic()
-    for path, endpoint in HOT_ROUTES.items():  # first, so that they are found first
-        app.router.routes.append(Route(path.replace("_id}", "_id:path}"), endpoint, methods=["POST"]))
+    for path, hot_route in HOT_ROUTES.items():  # first, so that they are found first
+        app.router.routes.append(Route(path.replace("_id}", "_id:path}"), hot_route, methods=["POST"]))
     for router in (learners.router, looking.router, audit.router, health.router):
         app.include_router(router)
     app.add_exception_handler(HoldfastError, problems.answer_problem)
@@ -89,19 +91,30 @@ def _settle_python() -> None:
             mallopt(parameter, value)
 
 
-def front(app: FastAPI, settings: Settings) -> Watch:
-    """The same application with its hot routes in front of it, watched: what `serve` runs."""
-    return Watch(Front(app, HOT_ROUTES), app.state.traffic, access_log=settings.access_log == "on")
+class Served(NamedTuple):
+    """What `serve` runs: the application, watched, and its hot routes, which requests reach before it."""
+
+    watch: Watch
+    front: Front
+
+
+def served(settings: Settings) -> Served:
+    app = build(settings)
+    watch = Watch(Heads(app), app.state.traffic, access_log=settings.access_log == "on")
+    return Served(watch, Front(app, HOT_ROUTES, watch))
 
 
 HOT_ROUTES = {
-    "/v1/learners/{name}/decisions": HotRoute(hot.decide),
-    "/v1/learners/{name}/decisions/batch": HotRoute(hot.decide_many),
-    "/v1/learners/{name}/rewards": HotRoute(hot.reward),
-    "/v1/learners/{name}/rewards/batch": HotRoute(hot.reward_many),
-    "/v1/learners/{name}/events": HotRoute(hot.observe),
-    "/v1/learners/{name}/episodes": HotRoute(episodes.begin),
-    "/v1/learners/{name}/episodes/{episode_id}/steps": HotRoute(episodes.step),
-    "/v1/learners/{name}/episodes/{episode_id}/rewards": HotRoute(episodes.reward),
-    "/v1/learners/{name}/episodes/{episode_id}/finish": HotRoute(episodes.finish),
+    path: HotRoute(path, endpoint)
+    for path, endpoint in {
+        "/v1/learners/{name}/decisions": hot.decide,
+        "/v1/learners/{name}/decisions/batch": hot.decide_many,
+        "/v1/learners/{name}/rewards": hot.reward,
+        "/v1/learners/{name}/rewards/batch": hot.reward_many,
+        "/v1/learners/{name}/events": hot.observe,
+        "/v1/learners/{name}/episodes": episodes.begin,
+        "/v1/learners/{name}/episodes/{episode_id}/steps": episodes.step,
+        "/v1/learners/{name}/episodes/{episode_id}/rewards": episodes.reward,
+        "/v1/learners/{name}/episodes/{episode_id}/finish": episodes.finish,
+    }.items()
 }

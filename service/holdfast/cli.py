@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, NoReturn, cast
 
@@ -76,8 +77,8 @@ def serve(
     import uvicorn
 
     from holdfast import logs
-    from holdfast.api.one_write import OneWriteProtocol
-    from holdfast.app import DRAIN_WITHIN_S, build, front
+    from holdfast.api.exchange import HotProtocol
+    from holdfast.app import DRAIN_WITHIN_S, served
 
     with _plainly(database_url, host=host, port=port) as settings:
         with alone(parse_url(settings.database_url)):
@@ -85,12 +86,13 @@ def serve(
         with _listener(settings) as listener:
             _greet(settings, listener.getsockname()[1])
             logs.configure()
+            watch, front = served(settings)
             config = uvicorn.Config(
-                front(build(settings), settings),
+                watch,
                 access_log=False,
                 log_config=None,
                 proxy_headers=False,
-                http=OneWriteProtocol,
+                http=partial(HotProtocol, front),  # type: ignore[arg-type]  # it makes one
                 ws="none",
                 timeout_graceful_shutdown=DRAIN_WITHIN_S,
             )

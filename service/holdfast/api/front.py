@@ -1,6 +1,7 @@
-"""The hot routes, found before FastAPI: its middleware would cost more than deciding and committing does."""
+"""The hot routes, found and answered without FastAPI: its way would cost more than deciding and committing does."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import NamedTuple
 
 import structlog
@@ -12,7 +13,8 @@ from holdfast.api import problems
 from holdfast.api.metrics import TEMPLATE
 from holdfast.api.request_ids import request_id_of
 from holdfast.api.service import Service
-from holdfast.api.wire import Answer, Headers, headers_of, send_answer
+from holdfast.api.watch import Watch
+from holdfast.api.wire import Answer, Headers, headers_of, read_body, send_answer
 from holdfast.errors import HoldfastError, InvalidInput
 
 PREFIX = "/v1/learners/"
@@ -29,67 +31,75 @@ class Call(NamedTuple):
     service: Service
     headers: Headers
     path: str
-    receive: Receive
+    read: Callable[[], Awaitable[bytes]]  # the body, once
 
 
 Endpoint = Callable[[Call], Awaitable[Answer]]
 
 
 class HotRoute:
-    """An endpoint as an ASGI application, with the answers that FastAPI's exception handlers would give."""
+    """An endpoint with the answers that FastAPI's exception handlers would give; also as an ASGI application, for what
+    comes FastAPI's way.
+    """
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, template: str, endpoint: Endpoint) -> None:
+        self.template = template
         self.endpoint = endpoint
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        service: Service = scope["app"].state.service
-        named: dict[str, str] = scope["path_params"]
-        episode = named.get("episode_id", "")
-        call = Call(named["name"], episode, service, headers_of(scope), scope["path"], receive)
+    async def answer(self, scope: Scope, call: Call) -> Answer:
         try:
-            answer = await self.endpoint(call)
+            return await self.endpoint(call)
         except InvalidInput as problem:
-            answer = problems.answer(scope, await service.reconsidered(call.learner, problem))
+            return problems.answer(scope, await call.service.reconsidered(call.learner, problem))
         except HoldfastError as problem:
-            answer = problems.answer(scope, problem)
+            return problems.answer(scope, problem)
         except ClientDisconnect:
-            answer = problems.disconnected(scope)
+            return problems.disconnected(scope)
         except Exception:
             log.exception("request failed", request_id=request_id_of(scope).decode("ascii"))
-            answer = problems.failed(scope)
-        await send_answer(answer, send)
+            return problems.failed(scope)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope[TEMPLATE] = self.template
+        named, headers = scope["path_params"], headers_of(scope)
+        read = partial(read_body, headers, receive)
+        service: Service = scope["app"].state.service
+        call = Call(named["name"], named.get("episode_id", ""), service, headers, scope["path"], read)
+        await send_answer(await self.answer(scope, call), send)
+
+
+class Place(NamedTuple):
+    """What a path leads to."""
+
+    route: HotRoute
+    path: str
+    learner: str
+    episode: str
 
 
 class Front:
-    """An ASGI application: POSTs to `/v1/learners/{name}/…` that are hot, itself; everything else, FastAPI."""
+    """POSTs to `/v1/learners/{name}/…`."""
 
-    def __init__(self, app: FastAPI, hot_routes: dict[str, HotRoute]) -> None:
-        self.app = app
-        self.routes = {path.removeprefix(PREFIX + "{name}/"): route for path, route in hot_routes.items()}
+    def __init__(self, app: FastAPI, hot_routes: dict[str, HotRoute], watch: Watch) -> None:
+        self._app = app
+        self._routes = {path.removeprefix(PREFIX + "{name}/"): route for path, route in hot_routes.items()}
+        self._watch = watch
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] == "POST" and scope["path"].startswith(PREFIX):
-            name, _, rest = scope["path"][len(PREFIX) :].partition("/")
-            template, episode = _without_id(rest)
-            route = self.routes.get(template)
-            if route is not None and name:
-                scope["app"], scope["path_params"] = self.app, {"name": name, "episode_id": episode}
-                scope[TEMPLATE] = f"{PREFIX}{{name}}/{template}"
-                await route(scope, receive, send)
-                return
-        if scope["type"] == "http" and scope["method"] == "HEAD":
-            await self._head(scope, receive, send)
-            return
-        await self.app(scope, receive, send)
+    def find(self, path: str) -> Place | None:
+        """None if the path leads to nothing hot."""
+        if not path.startswith(PREFIX):
+            return None
+        name, _, rest = path[len(PREFIX) :].partition("/")
+        ending, episode = _without_id(rest)
+        route = self._routes.get(ending)
+        return Place(route, path, name, episode) if route is not None and name else None
 
-    async def _head(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Like GET; the server leaves the body out, because its own scope still says HEAD."""
-        as_get = {**scope, "method": "GET"}
-        try:
-            await self.app(as_get, receive, send)
-        finally:
-            if "route" in as_get:
-                scope["route"] = as_get["route"]  # for the metrics
+    async def answer(
+        self, place: Place, headers: Headers, read: Callable[[], Awaitable[bytes]], started: float
+    ) -> Answer:
+        scope = {"method": "POST", "path": place.path, "headers": headers.items(), TEMPLATE: place.route.template}
+        call = Call(place.learner, place.episode, self._app.state.service, headers, place.path, read)
+        return await self._watch.answer(scope, place.route.answer(scope, call), started)
 
 
 def _without_id(rest: str) -> tuple[str, str]:

@@ -20,7 +20,7 @@ from holdfast.api.front import Call
 from holdfast.api.problems import document
 from holdfast.api.schemas import DecisionBody, DecisionsBody, EventBody, EventsBody, RewardBody
 from holdfast.api.vectors import glance
-from holdfast.api.wire import Answer, idempotency_key, read_body
+from holdfast.api.wire import Answer, idempotency_key
 from holdfast.arrays import cuts
 from holdfast.errors import HoldfastError, InvalidInput
 from holdfast.features import Encoder
@@ -59,7 +59,7 @@ async def decide(call: Call) -> Answer:
 async def decide_many(call: Call) -> Answer:
     """POST /v1/learners/{name}/decisions/batch"""
     caller = await call.service.gate.admit(call.headers, "decide", call.learner)
-    raw = await read_body(call.headers, call.receive)
+    raw = await call.read()
     encoder = await call.service.encoder(call.learner)
     asked, rankings = await _read_batch(call, caller, encoder, raw)
     digest = _digest(call, raw)
@@ -110,7 +110,7 @@ async def reward(call: Call) -> Answer:
 async def reward_many(call: Call) -> Answer:
     """POST /v1/learners/{name}/rewards/batch"""
     caller = await call.service.gate.admit(call.headers, "reward", call.learner)
-    raw = await read_body(call.headers, call.receive)
+    raw = await call.read()
     bodies, unreadable = decode_rewards(raw or NOTHING_SAID)
     await charge(call, caller, len(bodies) + len(unreadable))
 
@@ -147,7 +147,7 @@ async def charge(call: Call, caller: Actor, rows: int) -> None:
 
 async def read(call: Call, decoder: "msgspec.json.Decoder[T]") -> tuple[T, bytes]:
     """The body; and its digest, by which an Idempotency-Key knows it again."""
-    raw = await read_body(call.headers, call.receive)
+    raw = await call.read()
     return decode(decoder, raw or NOTHING_SAID), _digest(call, raw)
 
 

@@ -15,7 +15,7 @@ from holdfast.hosting.meter import SECONDS, Histogram
 
 METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 OTHER = "other"  # a path that is no route, a method that is none of these
-TEMPLATE = "holdfast.template"  # where `front` leaves the template of a hot route
+TEMPLATE = "holdfast.template"  # where a hot route leaves its own
 
 
 class Traffic:

@@ -85,7 +85,7 @@ def _methods(request: Request) -> list[str]:
     """All that this path takes; the framework names those of the first of its routes."""
     asked = ({**request.scope, "method": method} for method in METHODS)
     taken = [scope["method"] for scope in asked if _is_routed(request.app.routes, scope)]
-    return [*taken, "HEAD"] if "GET" in taken else taken  # `front` asks HEAD as GET
+    return [*taken, "HEAD"] if "GET" in taken else taken  # `heads` asks HEAD as GET
 
 
 def _is_routed(routes: Iterable[BaseRoute], scope: Scope) -> bool:

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from holdfast.api import problems
 from holdfast.api.metrics import Traffic
 from holdfast.api.request_ids import HEADER, request_id_of
-from holdfast.api.wire import send_answer
+from holdfast.api.wire import Answer, send_answer
 from holdfast.errors import Unavailable
 
 PATH_LENGTH_MAX = 256
@@ -24,7 +24,7 @@ log = structlog.get_logger("holdfast")
 
 
 class Watch:
-    """An ASGI application around another."""
+    """An ASGI application around another; and around the hot requests, which come another way."""
 
     def __init__(self, app: ASGIApp, traffic: Traffic, access_log: bool = False) -> None:
         self.app = app
@@ -57,6 +57,15 @@ class Watch:
             if not status:
                 raise
         self._saw(scope, status, time.perf_counter() - started)
+
+    async def answer(self, scope: Scope, answering: Awaitable[Answer], started: float) -> Answer:
+        """The same around a request that did not come through ASGI."""
+        try:
+            status, body, media_type, headers = await answering
+        except asyncio.CancelledError:  # likewise
+            status, body, media_type, headers = problems.answer(scope, Unavailable(STOPPING))
+        self._saw(scope, status, time.perf_counter() - started)
+        return Answer(status, body, media_type, (*headers, (HEADER, request_id_of(scope))))
 
     def _saw(self, scope: Scope, status: int, seconds: float) -> None:
         self.traffic.saw(scope, status, seconds)
