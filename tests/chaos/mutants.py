@@ -32,7 +32,7 @@ MUTANTS_IN_TROUBLE = {"apply_then_commit": {"gap", "state mismatch"}}
 
 
 def save_often() -> None:
-    saving.EVERY = SNAPSHOT_EVERY
+    saving.EVERY, saving.APART_S = SNAPSHOT_EVERY, 0.0
 
 
 def early_ack() -> None:

@@ -18,6 +18,7 @@ from tests.hosting.harness import WITHIN_S, Clock, Driver, comes_true, driving
 @pytest.fixture(autouse=True)
 def save_often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(saving, "EVERY", 3)
+    monkeypatch.setattr(saving, "APART_S", 0.0)
 
 
 def saved(database: Database) -> list[int]:
@@ -62,6 +63,21 @@ def test_a_snapshot_that_the_database_does_not_take_costs_nobody_an_answer(
     for i in range(3, 6):
         assert driver.decide(f"d{i}").position == i + 1
     assert comes_true(lambda: warned() == 2)
+
+
+def test_however_much_comes_in_snapshots_are_some_time_apart(
+    driver: Driver, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(saving, "APART_S", 60.0)
+    for i in range(3):
+        driver.decide(f"d{i}")
+    assert comes_true(lambda: saved(database) == [3])
+    for i in range(3, 9):
+        driver.decide(f"d{i}")
+    assert driver.host.meter.snapshots == 1
+    monkeypatch.setattr(saving, "APART_S", 0.0)
+    driver.decide("last")
+    assert comes_true(lambda: saved(database) == [10, 3])
 
 
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)

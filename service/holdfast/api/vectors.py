@@ -71,8 +71,9 @@ class Glanced:
 
     def is_in_order(self, body: bytes) -> bool:
         """Whether each name is said once (see `names`), each id of a decision too, and no more shown than there is."""
-        beside = chain(self._contexts, self._names, self._tops, self._rankings)  # the actions
-        told = 1 + len(self._listed_ids) + 2 * len(self._actions) + sum(one is not UNSET for one in beside)
+        beside = (self._contexts, self._names, self._tops, self._rankings)  # the actions
+        told = 1 + len(self._listed_ids) + 2 * len(self._actions)
+        told += sum(len(column) - column.count(UNSET) for column in beside)
         told += self._all_ids.count(":") + "".join(name for name in self._names if name).count(":")
         return (
             len(self._ids) == len(self._contexts)  # not some with actions of their own and some without

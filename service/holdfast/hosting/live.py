@@ -95,6 +95,7 @@ class LiveLearner(ABC):
     position: int = 0
     tally: Tally = field(default_factory=Tally)
     snapshot_position: int = 0
+    snapshot_at: float = 0.0  # when this process took one
     open: OpenDecisions = field(default_factory=OpenDecisions)
     is_new: bool = True  # and its row has not been held yet
     # Since this process took the learner up; neither is needed to go on.

@@ -5,6 +5,7 @@ own. One that the database does not take is not tried again: as many events late
 still to be written when the process stops is written by the writer: the other thread may not get to it.
 """
 
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,6 +21,7 @@ from holdfast.store.snapshots import Snapshot
 from holdfast.store.waiting import apart
 
 EVERY = 10_000  # events
+APART_S = 1.0  # two of one learner: under full load they would take more time than they save at the start
 
 
 class Taken(NamedTuple):
@@ -42,7 +44,7 @@ class Saving:
 
     def errand(self, live: LiveLearner, is_leaving: bool) -> Errand | None:
         """The writing of a snapshot that was taken now, if one is due; to who leaves memory, whatever is new."""
-        if live.position - live.snapshot_position < (1 if is_leaving else EVERY):
+        if not (live.position > live.snapshot_position if is_leaving else _is_due(live)):
             return None
         taken = self._take(live)
         return lambda database, ask: self._write(taken)
@@ -57,7 +59,7 @@ class Saving:
 
     def _take(self, live: LiveLearner) -> Taken:
         taken = Taken(live.id, live.name, apart(partial(snapshot_of, live)))
-        live.snapshot_position = live.position
+        live.snapshot_position, live.snapshot_at = live.position, time.monotonic()
         self._unwritten[live.id, live.position] = taken
         return taken
 
@@ -72,3 +74,7 @@ class Saving:
             self.meter.saved(len(snapshot.state))
         finally:
             self._unwritten.pop((learner_id, snapshot.position), None)
+
+
+def _is_due(live: LiveLearner) -> bool:
+    return live.position - live.snapshot_position >= EVERY and time.monotonic() - live.snapshot_at >= APART_S
