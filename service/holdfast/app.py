@@ -100,8 +100,8 @@ class Served(NamedTuple):
 
 def served(settings: Settings) -> Served:
     app = build(settings)
-    watch = Watch(Heads(app), app.state.traffic, access_log=settings.access_log == "on")
-    return Served(watch, Front(app, HOT_ROUTES, watch))
+    front = Front(app, HOT_ROUTES)
+    return Served(Watch(Heads(front), app.state.traffic, access_log=settings.access_log == "on"), front)
 
 
 HOT_ROUTES = {

@@ -31,6 +31,7 @@ from holdfast.store.keys import ROLES, Role
 from holdfast.store.migrate import migrate as bring_up_to_date
 
 NAME_LENGTH_MAX = 256
+STATE_FILE_BYTES_MAX = 2**29  # several times the largest
 
 app = typer.Typer(
     name="holdfast",
@@ -92,7 +93,7 @@ def serve(
                 access_log=False,
                 log_config=None,
                 proxy_headers=False,
-                http=partial(HotProtocol, front),  # type: ignore[arg-type]  # it makes one
+                http=partial(HotProtocol, front, watch),  # type: ignore[arg-type]  # it makes one
                 ws="none",
                 timeout_graceful_shutdown=DRAIN_WITHIN_S,
             )
@@ -210,7 +211,7 @@ def import_learner(name: str, file: Path, database_url: DatabaseUrl = None) -> N
     from holdfast.hosting.apart import import_state
 
     with _plainly(database_url) as settings:
-        state = file.read_bytes()
+        state = _read(file)
         with _existing_database(settings) as database, alone(parse_url(settings.database_url)):
             position = import_state(database, name, state, COMMAND_LINE, _warn)
         typer.echo(f"imported into {name}, position {position}")
@@ -252,12 +253,24 @@ def _warn(event: str, **facts: object) -> None:
     typer.echo(f"holdfast: {event}: {told}", err=True)
 
 
+def _read(file: Path) -> bytes:
+    """No more than could be a state: a device may have no end."""
+    with file.open("rb") as source:
+        content = source.read(STATE_FILE_BYTES_MAX + 1)
+    demand(len(content) <= STATE_FILE_BYTES_MAX, f"a state file has at most {STATE_FILE_BYTES_MAX:,} bytes")
+    return content
+
+
 def _write(file: Path, content: bytes) -> None:
-    """All of it or nothing: a full disk must not cost an older file of this name."""
-    partial = file.with_name(f"{file.name}.partial")
+    """All of it or nothing: a full disk must not cost an older file of this name. Into a pipe or a device, as it is."""
+    if file.exists() and not file.is_file():
+        file.write_bytes(content)
+        return
+    target = file.resolve()  # what a link leads to
+    partial = target.with_name(f"{target.name}.partial")
     try:
         partial.write_bytes(content)
-        partial.replace(file)
+        partial.replace(target)
     except OSError:
         with suppress(OSError):
             partial.unlink()

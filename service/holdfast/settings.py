@@ -24,6 +24,7 @@ class Settings:
     access_log: str = "off"  # a line for every request, which costs as much as serving it
 
     def __post_init__(self) -> None:
+        demand(bool(self.host.strip()), "the host must be an address to listen on")  # none would be all of them
         demand_whole("the port", self.port, 0, 65_535)
         demand_choice(f"{PREFIX}AUTH", self.auth, ("on", "off"))
         demand_number(f"{PREFIX}RATE_LIMIT", self.rate_limit, least=0.0)

@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,22 @@ def test_an_import_beside_a_server_needs_postgresql(server: Server, url: URL, tm
     assert server.http.get("/v1/learners/twin/state").content == file.read_bytes()
 
 
+def test_a_link_is_written_through_and_a_pipe_written_into(server: Server, url: URL, tmp_path: Path) -> None:
+    file, link, pipe = tmp_path / "home.state", tmp_path / "link", tmp_path / "pipe"
+    file.write_bytes(b"older")
+    link.symlink_to(file)
+    cli.said(url, "learners", "export", "home", str(link))
+    state = server.http.get("/v1/learners/home/state").content
+    assert link.is_symlink()
+    assert file.read_bytes() == state
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as other:
+        read = other.submit(pipe.read_bytes)
+        cli.said(url, "learners", "export", "home", str(pipe))
+        assert read.result(10) == state
+    assert pipe.is_fifo()
+
+
 def test_what_cannot_be_exported_or_imported_is_refused_in_one_line(server: Server, url: URL, tmp_path: Path) -> None:
     file, damaged = tmp_path / "home.state", tmp_path / "damaged.state"
     cli.said(url, "learners", "export", "home", str(file))
@@ -71,6 +88,9 @@ def test_what_cannot_be_exported_or_imported_is_refused_in_one_line(server: Serv
         (("export", "nobody", str(file)), "no learner of this name"),
         (("export", "home", str(tmp_path / "no" / "folder")), "No such file or directory"),
         (("export", "home", str(tmp_path)), "Is a directory"),
+        (("export", "home", "."), "Is a directory"),
+        (("export", "home", "/"), "Is a directory"),
+        (("import", "twin", "/dev/zero"), "a state file has at most"),
         (("import", "nobody", str(file)), "no learner of this name"),
         (("import", "twin", str(tmp_path / "nothing")), "No such file or directory"),
         (("import", "twin", str(tmp_path)), "Is a directory"),
@@ -145,6 +165,8 @@ def test_other_wrong_input_is_one_line_too(tmp_path: Path) -> None:
         (("learners", "show", "nobody"), "no learner of this name"),
         (("learners", "show", "\udcff"), "UTF-8"),
         (("serve", "--port", "70000"), "the port must be"),
+        (("serve", "--host", ""), "the host must be"),
+        (("serve", "--database-url", f"sqlite:///{tmp_path}/new.db?mode=ro"), "takes no parameters"),
         (("serve", "--host", "0.0.0.0", "--database-url", "what"), "the database URL cannot be read"),
     ):
         assert reason in cli.refusal(url, *words), words

@@ -2,20 +2,26 @@
 
 import http.client
 import json
+import signal
 import socket
+import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
-from holdfast.api.exchange import BODY_BYTES_MAX
+from holdfast.api.exchange import HEAD_BYTES_MAX, HEADERS_MAX, WAITING_MAX
 from tests.acceptance.server import Server, serving
 from tests.acceptance.test_service import LEARNER, question
 from tests.databases import fresh_url
 
 PATH = "/v1/learners/home/decisions"
+TOUR = {"name": "tour", "kind": "mdp", "episode_length": 2, "features": LEARNER["features"]}
 TEMPLATE = "/v1/learners/{name}/decisions"
+LARGE = 1024 * 1024
 WITHIN_S = 10.0
 
 
@@ -23,7 +29,11 @@ WITHIN_S = 10.0
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with serving(fresh_url("sqlite", tmp_path_factory.mktemp("connections"))) as server:
         assert server.post("/v1/learners", LEARNER).status_code == 201
+        assert server.post("/v1/learners", TOUR).status_code == 201
         yield server
+        said = server.said()
+    assert "Traceback" not in said, said
+    assert "exception" not in said, said
 
 
 @pytest.fixture
@@ -96,8 +106,10 @@ UNUSUAL: dict[str, Callable[[bytes], bytes]] = {
     "in chunks": lambda body: request(
         PATH, CHUNKED.format(len(body), body.decode()).encode(), Transfer_Encoding="chunked"
     ),
-    "large": lambda body: request(PATH, body + b" " * BODY_BYTES_MAX),
+    "large": lambda body: request(PATH, body + b" " * LARGE),
     "with a query": lambda body: request(PATH + "?verbose=1", body),
+    "with a query like another address": lambda body: request(PATH + "?next=/episodes/1/finish", body),
+    "with a fragment": lambda body: request(PATH + "#/rewards", body),
     "to an address with an escape": lambda body: request(PATH.replace("home", "%68ome"), body),
     "to a whole address": lambda body: request("http://x" + PATH, body),
     "with headers of its own": lambda body: request(PATH, body, X_Other="1", Accept="*/*"),
@@ -117,19 +129,50 @@ def test_a_request_is_answered_the_same_however_it_is_sent(server: Server, wire:
     assert again["content-type"] == headers["content-type"]
 
 
+WRONG: dict[str, tuple[int, str, bytes, dict[str, str]]] = {
+    "no JSON": (422, PATH, b"{", {}),
+    "too many shown": (422, PATH, asking("w", top=9), {}),
+    "a boolean": (422, PATH, asking("w").replace(b"0.3", b"true"), {}),
+    "nothing at all": (422, PATH, b"", {}),
+    "compressed": (422, PATH, asking("w"), {"Content_Encoding": "gzip"}),
+    "no such learner": (404, PATH.replace("home", "absent"), asking("w"), {}),
+    "no name": (404, PATH.replace("home", ""), asking("w"), {}),
+    "an episode of no name": (404, "/v1/learners/tour/episodes//steps", b"{}", {}),
+    "a learner of another kind": (409, "/v1/learners/home/episodes", b"{}", {}),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_is_wrong_is_told_in_the_same_words(wire: socket.socket, wrong: str) -> None:
+    status, path, body, headers = WRONG[wrong]
+    for name in ("r1", "two"):
+        told = []
+        for way in ("", "?"):
+            wire.sendall(request(path + way, body, X_Request_Id=name, **headers))
+            told.append(next_answer(wire))
+        assert [one[0] for one in told] == [status, status]
+        assert told[0][2] == told[1][2]
+        assert json.loads(told[0][2])["request_id"] == told[0][1]["x-request-id"] == name
+
+
 @pytest.mark.parametrize("way", ["", "?"])
-def test_what_is_wrong_is_told_the_same_way(wire: socket.socket, way: str) -> None:
-    told = []
-    for body in (b"{", asking("w", top=9), asking("w", top=9).replace(b"0.3", b"true")):
-        wire.sendall(request(PATH + way, body, X_Request_Id="r"))
-        told.append(next_answer(wire)[2])
-    wire.sendall(request(PATH.replace("home", "absent") + way, asking("w"), X_Request_Id="r"))
-    told.append(next_answer(wire)[2])
-    assert [json.loads(problem)["status"] for problem in told] == [422, 422, 422, 404]
-    assert all(json.loads(problem)["request_id"] == "r" for problem in told)
+def test_of_two_names_for_a_request_the_first_counts(wire: socket.socket, way: str) -> None:
+    twice = request(PATH + way, b"{", X_Request_Id="first").replace(b"\r\n\r\n", b"\r\nX-Request-Id: second\r\n\r\n", 1)
+    wire.sendall(twice)
+    assert next_answer(wire)[1]["x-request-id"] == "first"
 
 
-@pytest.mark.parametrize("length", [0, BODY_BYTES_MAX])
+@pytest.mark.parametrize("way", ["", "?", "?next=/rewards", "#/finish"])
+@pytest.mark.parametrize("episode", ["e1", "a/b", "a\nb"])
+def test_an_episode_is_found_by_its_address_alone(server: Server, wire: socket.socket, episode: str, way: str) -> None:
+    name = f"{episode}{way}"
+    server.post("/v1/learners/tour/episodes", {"episode_id": name})
+    wire.sendall(request(f"/v1/learners/tour/episodes/{quote(name, safe='')}/finish{way}", b"{}"))
+    status, _, told = next_answer(wire)
+    assert (status, json.loads(told)["episode_id"]) == (200, name)
+
+
+@pytest.mark.parametrize("length", [0, LARGE])
 def test_who_asks_whether_to_go_on_is_told_so_first(wire: socket.socket, length: int) -> None:
     whole = request(PATH, asking(f"e{length}") + b" " * length, Expect="100-continue")
     head, _, body = whole.partition(b"\r\n\r\n")
@@ -180,23 +223,166 @@ def test_a_caller_who_leaves_before_the_answer_finds_it_again(server: Server) ->
 
 def test_what_is_no_http_is_refused_and_the_connection_closed(wire: socket.socket) -> None:
     wire.sendall(request(PATH, asking("before")) + b"\x00\x01 nonsense\r\n\r\n")
+    assert refused(wire) == 400
+
+
+def refused(wire: socket.socket) -> int:
+    """The status of the last answer before the connection was closed: a problem, as all are."""
     told = b"".join(iter(lambda: wire.recv(4096), b""))
-    assert told.startswith(b"HTTP/1.1 400 ")
+    head, _, body = told[told.rindex(b"HTTP/1.1 ") :].partition(b"\r\n\r\n")
+    assert b"content-type: application/problem+json" in head
+    assert b"connection: close" in head
+    problem = json.loads(body)
+    assert problem.keys() == {"type", "title", "status", "detail", "request_id"}
+    assert head.startswith(b"HTTP/1.1 %d " % problem["status"])
+    return int(problem["status"])
 
 
-def test_a_caller_who_reads_nothing_is_not_read_from_without_end(server: Server, wire: socket.socket) -> None:
-    """What waits for it would have to be kept."""
-    batch = {"decisions": [question(1, decision_id=None)] * 500}
-    many = request(PATH + "/batch", json.dumps(batch).encode()) * 10
+def sent_until_refused(wire: socket.socket, beginning: bytes, more: bytes) -> int:
+    """How many bytes were taken."""
+    wire.sendall(beginning)
+    taken = len(beginning)
+    with suppress(OSError):
+        while taken < 64 * LARGE:
+            time.sleep(0.001)
+            wire.sendall(more)
+            taken += len(more)
+    return taken
+
+
+@pytest.mark.parametrize(
+    ("beginning", "more"),
+    [
+        (b"GET /health/live HTTP/1.1\r\nX-Long: ", b"v" * 16_384),
+        (b"GET /health/live?", b"u" * 16_384),
+        (b"POST /v1/learners/home/decisions HTTP/1.1\r\n", b"X-N: v\r\n" * 10),
+    ],
+)
+def test_a_head_without_end_is_refused_and_kept_from_nobody(server: Server, beginning: bytes, more: bytes) -> None:
+    """Whoever sends on may find the connection closed before the answer is read."""
+    with closing(connected(server)) as wire:
+        assert sent_until_refused(wire, beginning, more) < 16 * LARGE
+        with suppress(ConnectionError):
+            assert refused(wire) == 431
+    assert server.http.get("/health/live").status_code == 200
+
+
+def test_a_long_head_or_many_headers_are_told_what_is_too_long(server: Server) -> None:
+    with closing(connected(server)) as wire:
+        wire.sendall(b"GET / HTTP/1.1\r\n" + b"X: v\r\n" * (HEADERS_MAX + 1) + b"\r\n")
+        assert refused(wire) == 431
+    with closing(connected(server)) as wire:
+        wire.sendall(b"GET / HTTP/1.1\r\nX: ")
+        time.sleep(0.1)
+        wire.sendall(b"v" * (HEAD_BYTES_MAX + 1))
+        assert refused(wire) == 431
+    with closing(connected(server)) as wire:
+        wire.sendall(request("/health/live", X_Long="v" * 30_000))
+        assert next_answer(wire)[0] == 200
+
+
+def test_few_requests_may_wait_on_one_connection_and_very_many_are_refused(server: Server) -> None:
+    one = request("/health/live")
+    with closing(connected(server)) as wire:
+        wire.sendall(one * WAITING_MAX)
+        assert {next_answer(wire)[0] for _ in range(WAITING_MAX)} == {200}
+        wire.sendall(one * WAITING_MAX * 4)
+        assert refused(wire) == 400
+    for _ in range(20):
+        with closing(connected(server)) as wire:
+            sent_until_refused(wire, b"", one * 10_000)
+    before = memory_bytes(server)
+    for _ in range(20):
+        with closing(connected(server)) as wire:
+            sent_until_refused(wire, b"", one * 10_000)
+    assert memory_bytes(server) - before < 16 * LARGE
+
+
+def memory_bytes(server: Server) -> int:
+    assert server.process is not None
+    status = Path(f"/proc/{server.process.pid}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0]) * 1024
+
+
+def test_requests_that_wait_are_not_read_behind(server: Server, wire: socket.socket) -> None:
+    """What waits for it would have to be kept: the caller's own system keeps it instead."""
     wire.settimeout(2.0)
+    slow = request(PATH + "/batch", json.dumps({"decisions": [question(1, decision_id=None)] * 500}).encode())
     with pytest.raises(TimeoutError):
-        send_often(wire, many)
+        send_often(wire, slow)
     assert server.http.get("/health/live").status_code == 200
 
 
 def send_often(wire: socket.socket, what: bytes) -> None:
-    for _ in range(50):
+    for _ in range(300):
         wire.sendall(what)
+
+
+def test_a_caller_who_does_not_read_gets_every_answer_later(wire: socket.socket) -> None:
+    batch = json.dumps({"decisions": [question(1, decision_id=None)] * 500}).encode()
+    for _ in range(20):
+        wire.sendall(request(PATH + "/batch", batch))
+        time.sleep(0.02)  # one at a time, so that they go the short way
+    for _ in range(20):
+        status, _, body = next_answer(wire)
+        assert (status, len(json.loads(body)["decisions"])) == (201, 500)
+
+
+def test_answers_that_nobody_reads_do_not_pile_up(server: Server, wire: socket.socket) -> None:
+    actions = [{"id": f"item {i}", "features": [i / 50]} for i in range(50)]
+    batch = {"actions": actions, "decisions": [{"context": [0.1, 0.2]}] * 200}
+    asked, before = request(PATH + "/batch", json.dumps(batch).encode()), memory_bytes(server)
+    for _ in range(100):
+        wire.sendall(asked)
+        time.sleep(0.03)  # one at a time, so that they go the short way
+    assert memory_bytes(server) - before < 48 * LARGE
+    assert len(next_answer(wire)[2]) * 100 > 90_000_000
+
+
+def test_who_sends_no_valid_key_is_told_before_the_body(tmp_path: Path) -> None:
+    with serving(fresh_url("sqlite", tmp_path), auth="on") as server, closing(connected(server)) as wire:
+        wire.sendall(request(PATH, b" " * LARGE)[:-1])
+        assert next_answer(wire)[0] == 401
+
+
+def test_a_mistake_of_ours_is_answered_and_counted(tmp_path: Path) -> None:
+    """Also where nobody expects one."""
+    fails = """
+from holdfast.api.service import Service
+async def fails(*arguments): raise RuntimeError("a mistake")
+Service.reconsidered = fails
+"""
+    with serving(fresh_url("sqlite", tmp_path), prelude=fails) as server:
+        server.post("/v1/learners", LEARNER)
+        for way in ("", "?"):
+            with closing(connected(server)) as wire:
+                wire.sendall(request(PATH + way, b"{") + request("/health/live"))
+                assert next_answer(wire)[0] == 500
+                assert next_answer(wire)[0] == 200
+        assert f'holdfast_requests_total{{method="POST",route="{TEMPLATE}",status="5xx"}} 2.0' in metrics(server)
+        assert server.said().count("a mistake") >= 2
+
+
+def metrics(server: Server) -> str:
+    return server.http.get("/metrics").text
+
+
+def test_who_has_sent_half_a_request_is_told_that_the_service_stops(tmp_path: Path) -> None:
+    with serving(fresh_url("sqlite", tmp_path)) as server, closing(connected(server)) as wire:
+        server.post("/v1/learners", LEARNER)
+        wire.sendall(request(PATH, asking("half"))[:-1])
+        time.sleep(0.2)
+        assert server.process is not None
+        server.process.send_signal(signal.SIGTERM)
+        assert next_answer(wire)[0] == 503
+        assert server.process.wait(WITHIN_S) == 0
+
+
+def test_who_leaves_many_requests_behind_is_no_mistake_of_ours(server: Server) -> None:
+    for _ in range(20):
+        with closing(connected(server)) as wire:
+            wire.sendall((request("/openapi.json") + request(PATH + "?", asking("left behind"))) * 20)
+    assert server.http.get("/health/live").status_code == 200
 
 
 def test_a_client_of_pythons_own_is_served(server: Server) -> None:

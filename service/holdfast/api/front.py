@@ -13,7 +13,6 @@ from holdfast.api import problems
 from holdfast.api.metrics import TEMPLATE
 from holdfast.api.request_ids import request_id_of
 from holdfast.api.service import Service
-from holdfast.api.watch import Watch
 from holdfast.api.wire import Answer, Headers, headers_of, read_body, send_answer
 from holdfast.errors import HoldfastError, InvalidInput
 
@@ -38,15 +37,22 @@ Endpoint = Callable[[Call], Awaitable[Answer]]
 
 
 class HotRoute:
-    """An endpoint with the answers that FastAPI's exception handlers would give; also as an ASGI application, for what
-    comes FastAPI's way.
-    """
+    """An endpoint with the answers that FastAPI's exception handlers would give; also as an ASGI application."""
 
     def __init__(self, template: str, endpoint: Endpoint) -> None:
         self.template = template
         self.endpoint = endpoint
 
     async def answer(self, scope: Scope, call: Call) -> Answer:
+        """In any case; nothing is raised but when the process stops."""
+        scope[TEMPLATE] = self.template
+        try:
+            return await self._answer(scope, call)
+        except Exception:
+            log.exception("request failed", request_id=request_id_of(scope).decode("ascii"))
+            return problems.failed(scope)
+
+    async def _answer(self, scope: Scope, call: Call) -> Answer:
         try:
             return await self.endpoint(call)
         except InvalidInput as problem:
@@ -55,12 +61,8 @@ class HotRoute:
             return problems.answer(scope, problem)
         except ClientDisconnect:
             return problems.disconnected(scope)
-        except Exception:
-            log.exception("request failed", request_id=request_id_of(scope).decode("ascii"))
-            return problems.failed(scope)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        scope[TEMPLATE] = self.template
         named, headers = scope["path_params"], headers_of(scope)
         read = partial(read_body, headers, receive)
         service: Service = scope["app"].state.service
@@ -78,12 +80,19 @@ class Place(NamedTuple):
 
 
 class Front:
-    """POSTs to `/v1/learners/{name}/…`."""
+    """An ASGI application: POSTs to `/v1/learners/{name}/…` that are hot, itself; everything else, FastAPI."""
 
-    def __init__(self, app: FastAPI, hot_routes: dict[str, HotRoute], watch: Watch) -> None:
+    def __init__(self, app: FastAPI, hot_routes: dict[str, HotRoute]) -> None:
         self._app = app
         self._routes = {path.removeprefix(PREFIX + "{name}/"): route for path, route in hot_routes.items()}
-        self._watch = watch
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        place = self.find(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
+        if place is None:
+            await self._app(scope, receive, send)
+        else:
+            scope["app"], scope["path_params"] = self._app, {"name": place.learner, "episode_id": place.episode}
+            await place.route(scope, receive, send)
 
     def find(self, path: str) -> Place | None:
         """None if the path leads to nothing hot."""
@@ -94,12 +103,10 @@ class Front:
         route = self._routes.get(ending)
         return Place(route, path, name, episode) if route is not None and name else None
 
-    async def answer(
-        self, place: Place, headers: Headers, read: Callable[[], Awaitable[bytes]], started: float
-    ) -> Answer:
-        scope = {"method": "POST", "path": place.path, "headers": headers.items(), TEMPLATE: place.route.template}
-        call = Call(place.learner, place.episode, self._app.state.service, headers, place.path, read)
-        return await self._watch.answer(scope, place.route.answer(scope, call), started)
+    async def answer(self, scope: Scope, place: Place, read: Callable[[], Awaitable[bytes]]) -> Answer:
+        """What is asked there, without ASGI: of the scope only what says who asks for what."""
+        call = Call(place.learner, place.episode, self._app.state.service, headers_of(scope), place.path, read)
+        return await place.route.answer(scope, call)
 
 
 def _without_id(rest: str) -> tuple[str, str]:

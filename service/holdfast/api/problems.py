@@ -115,6 +115,12 @@ def failed(scope: Scope) -> Answer:
     return _plain(scope, 500, "internal", "Internal error", "the request failed; it was logged")
 
 
+def unheard(status: HTTPStatus, detail: str) -> Answer:
+    """To what did not become a request."""
+    slug = status.phrase.lower().replace(" ", "-")
+    return _plain({"headers": ()}, status, slug, status.phrase, detail)
+
+
 def _plain(scope: Scope, status: int, slug: str, title: str, detail: str) -> Answer:
     body = {"type": slug, "title": title, "status": int(status), "detail": detail} | _name_of(scope)
     return Answer(int(status), _encode(body), PROBLEM)

@@ -76,13 +76,22 @@ class Reward(Strict):
     out_of_range: Literal["reject", "clip"] = "reject"
     wait_s: Annotated[float, Field(gt=0, le=TIMEOUT_S_MAX)] = 600
     default: float | None = 0.0
-    aggregation: Literal["first", "last_before_wait", "sum", "mean"] = "first"
+    aggregation: Annotated[
+        Literal["first", "last_before_wait", "sum", "mean"],
+        Field(description="Of `sum` and `mean`, a reward that is sent again without its Idempotency-Key is one more."),
+    ] = "first"
 
 
 class Corruption(Strict):
     """What is insured. Of an `mdp`, the default of `premium` is the learner's own: 0.02, or 0.005 if stationary."""
 
-    budget: float | Literal["auto"] = "auto"
+    budget: Annotated[
+        float | Literal["auto"],
+        Field(
+            description="In units of reward: one fully forged reward takes up to `reward.max` − `reward.min` of it, so "
+            "20 insures against 20 of them where rewards go from 0 to 1. 0 is plain optimism."
+        ),
+    ] = "auto"
     premium: float = 0.01
 
 

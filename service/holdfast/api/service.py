@@ -75,10 +75,10 @@ class Service:
             return refused
         try:
             is_same = await self._refresh(name) is known[2]
-        except NotFound as problem:
-            return problem
         except Unavailable:
             return refused
+        except HoldfastError as problem:  # it is gone, or one that this version does not know
+            return problem
         return refused if is_same else Unavailable(REPLACED)
 
     async def _refresh(self, name: str) -> AnyBlueprint:

@@ -1,4 +1,4 @@
-"""The plain ASGI that the hot routes speak: what they need of a request, and what they answer."""
+"""What the hot routes need of a request and what they answer, and both as plain ASGI."""
 
 from typing import NamedTuple
 

@@ -9,6 +9,7 @@ from holdfast.checks import demand
 from holdfast.errors import InvalidConfiguration
 from holdfast.features import Dense, Encoder, Hashed
 from holdfast.learners import Bandit, BanditSpec, build_bandit
+from holdfast.learners.catalogue import BUDGET_MIN
 from holdfast.learners.mdp import EpisodeRule, Mdp, MdpSpec, build_mdp
 from holdfast.learners.mdp.catalogue import insured_budget
 from holdfast.learners.reward import RewardRule
@@ -124,8 +125,15 @@ def _encoder_and_function(spec: Mapping[str, Any]) -> tuple[Encoder, dict[str, A
 
 
 def _scaled_budget(spec: Mapping[str, Any], width: float) -> Any:
+    """From the owner's units of reward to rewards in [0, 1]."""
     budget = spec["corruption"]["budget"]
-    return budget if budget == "auto" else budget / width
+    if budget == "auto":
+        return budget
+    demand(
+        budget == 0 or budget >= BUDGET_MIN * width,
+        f"corruption.budget is in units of reward: auto, 0, or at least {BUDGET_MIN * width:g} for rewards like these",
+    )
+    return budget / width
 
 
 def _encoder(features: dict[str, Any]) -> Encoder:

@@ -97,6 +97,8 @@ def parse_url(text: str) -> URL:
     if url.get_backend_name() == "sqlite":
         if not url.database or url.database == ":memory:":
             raise InvalidConfiguration("the SQLite URL must name a file: sqlite:///holdfast.db")
+        if url.query:
+            raise InvalidConfiguration("the SQLite URL takes no parameters")
         return url.set(drivername="sqlite+pysqlite")
     if url.get_backend_name() in ("postgresql", "postgres"):
         return url.set(drivername="postgresql+psycopg")
