@@ -8,7 +8,7 @@ from msgspec.structs import fields
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from holdfast.api import answers, bodies, schemas, wire
+from holdfast.api import answers, bodies, exchange, schemas, wire
 from holdfast.api.limits import MANAGEMENT_COST
 from holdfast.api.refusals import ERRORS_MAX
 from holdfast.api.request_ids import LENGTH_MAX
@@ -38,6 +38,8 @@ of JSON features, {limits.TOKENS_MAX:,} in one object, names of {limits.NAME_LEN
 {limits.TEXT_LENGTH_MAX:,}, {limits.INTERACTIONS_MAX} interactions, {limits.PAIRS_MAX:,} terms per interaction and
 action, {limits.PAIRS_PER_REQUEST_MAX:,} terms in one decision; {limits.STATES_MAX:,} states of a table.
 Booleans and texts are not numbers, unknown and repeated names are refused.
+A request may have {exchange.HEADERS_MAX} headers and {exchange.HEAD_BYTES_MAX:,} bytes before its body (431), and
+{exchange.WAITING_MAX} may wait on one connection behind the one that is answered (400); then it is closed.
 
 **Rate limit**, where the operator has set one: each key has a share that fills at a steady rate. A decision costs its
 number of actions times the learner's `dimension`, a reward the `dimension`, any other request {MANAGEMENT_COST:g}; a
