@@ -56,16 +56,6 @@ def test_nothing_acknowledged_is_lost_by_kill_nine_and_the_log_alone_gives_the_s
         assert fold_log(server.http, "home") == acknowledged
 
 
-def test_a_budget_is_in_the_owners_units_of_reward(server: Server) -> None:
-    """A thousandth of a reward is the least that can be insured."""
-    cents = LEARNER | {"reward": {"min": -1000.0, "max": 4000.0}}
-    for name, budget in (("none", 0.0), ("least", 5.0), ("ten", 50_000.0), ("auto", "auto")):
-        assert server.post("/v1/learners", cents | {"name": name, "corruption": {"budget": budget}}).status_code == 201
-    refused = server.post("/v1/learners", cents | {"name": "less", "corruption": {"budget": 4.0}})
-    assert refused.status_code == 422
-    assert "in units of reward: auto, 0, or at least 5 " in refused.json()["detail"]
-
-
 def test_the_same_learner_again_is_no_conflict_but_another_is(server: Server) -> None:
     body = LEARNER | {"corruption": {"budget": 5.0}}
     assert server.post("/v1/learners", body).status_code == 200
