@@ -3,6 +3,7 @@
 import asyncio
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,9 @@ from holdfast.store.database import Database
 from tests.hosting.harness import Clock, Driver, driving
 
 LONG_S = 600.0
+
+on_postgresql = pytest.mark.parametrize("url", ["postgresql"], indirect=True)  # which other processes may write to
+on_sqlite = pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
@@ -32,8 +36,8 @@ def service(driver: Driver) -> Service:
     return service
 
 
-def reads_when_asked_later(service: Service, monkeypatch: pytest.MonkeyPatch) -> int:
-    """How often the description is read for the next two who ask after the time for which it is remembered."""
+def counted_looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Which descriptions are read from now on."""
     read, reads = Service._spec, []
 
     def counted(self: Service, name: str) -> str:
@@ -41,6 +45,12 @@ def reads_when_asked_later(service: Service, monkeypatch: pytest.MonkeyPatch) ->
         return read(self, name)
 
     monkeypatch.setattr(Service, "_spec", counted)
+    return reads
+
+
+def reads_when_asked_later(service: Service, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How often the description is read for the next two who ask after the time for which it is remembered."""
+    reads = counted_looks(monkeypatch)
     _, spec, blueprint = service._known["home"]
     service._known["home"] = (-math.inf, spec, blueprint)
     for _ in range(2):
@@ -107,16 +117,71 @@ def test_what_is_wrong_for_a_learner_that_is_still_the_same_is_refused(service: 
     assert reconsidered_later(service) is REFUSED
 
 
+@on_postgresql
 def test_what_was_wrong_for_a_learner_that_another_has_replaced_may_be_asked_again(
     service: Service, driver: Driver
 ) -> None:
     driver.recreate(features={"kind": "dense", "action": 4, "joint": "action"})
-    assert asyncio.run(service.reconsidered("home", REFUSED)) is REFUSED  # it was looked at just now
     assert isinstance(reconsidered_later(service), Unavailable)
     assert asyncio.run(service.blueprint("home")).encoder.dimension == 4
     assert reconsidered_later(service) is REFUSED
 
 
+@on_postgresql
+def test_it_may_also_be_asked_again_where_it_was_looked_at_a_moment_ago(service: Service, driver: Driver) -> None:
+    asyncio.run(service._refresh("home"))
+    driver.recreate(features={"kind": "dense", "action": 4, "joint": "action"})
+    assert isinstance(asyncio.run(service.reconsidered("home", REFUSED)), Unavailable)
+
+
+@on_postgresql
+def test_many_who_are_refused_at_once_look_once(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = counted_looks(monkeypatch)
+
+    async def many() -> list[HoldfastError]:
+        await service._refresh("home")
+        return await asyncio.gather(*(service.reconsidered("home", REFUSED) for _ in range(100)))
+
+    assert set(asyncio.run(many())) == {REFUSED}
+    assert len(looks) == 2
+
+
+@on_postgresql
+def test_who_is_refused_while_another_looks_is_not_told_what_that_one_saw(
+    service: Service, driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may have been there before the learner was replaced."""
+    refresh, saw, goes_on = Service._refresh, asyncio.Event(), asyncio.Event()
+
+    async def slow(self: Service, name: str) -> Any:
+        blueprint = await refresh(self, name)
+        saw.set()
+        await goes_on.wait()
+        return blueprint
+
+    async def two() -> tuple[HoldfastError, HoldfastError]:
+        first = asyncio.create_task(service.reconsidered("home", REFUSED))
+        await saw.wait()
+        await asyncio.to_thread(driver.recreate, features={"kind": "dense", "action": 4, "joint": "action"})
+        second = asyncio.create_task(service.reconsidered("home", REFUSED))
+        await asyncio.sleep(0)
+        goes_on.set()
+        return await first, await second
+
+    monkeypatch.setattr(Service, "_refresh", slow)
+    first, second = asyncio.run(two())
+    assert first is REFUSED
+    assert isinstance(second, Unavailable)
+
+
+@on_sqlite
+def test_where_nobody_else_can_have_replaced_it_nobody_looks(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = counted_looks(monkeypatch)
+    assert reconsidered_later(service) is REFUSED
+    assert looks == []
+
+
+@on_postgresql
 def test_what_was_wrong_for_a_learner_that_is_gone_is_not_found(service: Service, driver: Driver) -> None:
     with driver.database.write() as connection:
         row = learners.find(connection, "home")

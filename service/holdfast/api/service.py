@@ -35,6 +35,7 @@ class Service:
     gate: Gate
     limits: Limits = field(default_factory=Limits)
     _known: dict[str, tuple[float, str, AnyBlueprint]] = field(default_factory=dict)
+    _looks: "dict[str, asyncio.Task[None]]" = field(default_factory=dict)  # that have not begun
 
     async def ask(self, operation: Operation) -> Any:
         """The answer of the writer, after its commit."""
@@ -69,17 +70,31 @@ class Service:
         self.host.look_first(name)
 
     async def reconsidered(self, name: str, refused: InvalidInput) -> HoldfastError:
-        """Why a body is not taken: another process may have replaced the learner by whose description it was read."""
+        """Why a body is not taken: another process may have replaced the learner by whose description it was read.
+
+        Who is refused soon after the last look waits for the next, with all who are refused meanwhile.
+        """
         known = self._known.get(name)
-        if known is None or time.monotonic() - known[0] < LOOKED_AT_AGAIN_S:
+        if known is None or not self.database.is_shared:
             return refused
+        look = self._looks.get(name)
+        if look is None:
+            look = self._looks[name] = asyncio.create_task(self._look_again(name, known))
         try:
-            is_same = await self._refresh(name) is known[2]
+            await asyncio.shield(look)
+            is_same = (await self.blueprint(name)) is known[2]
         except Unavailable:
             return refused
         except HoldfastError as problem:  # it is gone, or one that this version does not know
             return problem
         return refused if is_same else Unavailable(REPLACED)
+
+    async def _look_again(self, name: str, known: tuple[float, str, AnyBlueprint]) -> None:
+        await asyncio.sleep(known[0] + LOOKED_AT_AGAIN_S - time.monotonic())
+        del self._looks[name]  # whoever is refused from now on needs a later one
+        if self._known.get(name) is known:
+            self._known[name] = (time.monotonic(), *known[1:])
+        await self._refresh(name)
 
     async def _refresh(self, name: str) -> AnyBlueprint:
         spec = await run_in_threadpool(self._spec, name)

@@ -38,6 +38,11 @@ class Database:
         # Of those who write to SQLite, which has one at a time.
         self._turn = threading.Lock() if engine.dialect.name == "sqlite" else None
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes may write to it meanwhile."""
+        return self._turn is None
+
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """One transaction; `Unavailable` if the database did not take it. Whether a lost commit happened is unknown.
