@@ -266,7 +266,9 @@ def _write(file: Path, content: bytes) -> None:
     if file.exists() and not file.is_file():
         file.write_bytes(content)
         return
-    target = file.resolve()  # what a link leads to
+    target = Path(os.path.realpath(file))  # what a link leads to
+    if target.is_symlink():
+        target.stat()  # refuses links that lead in a circle
     partial = target.with_name(f"{target.name}.partial")
     try:
         partial.write_bytes(content)

@@ -84,7 +84,10 @@ def test_what_cannot_be_exported_or_imported_is_refused_in_one_line(server: Serv
     cli.said(url, "learners", "export", "home", str(file))
     damaged.write_bytes(file.read_bytes()[:-1])
     server.stop()
+    (tmp_path / "there").symlink_to(tmp_path / "back")
+    (tmp_path / "back").symlink_to(tmp_path / "there")
     for words, reason in (
+        (("export", "home", str(tmp_path / "there")), "Too many levels of symbolic links"),
         (("export", "nobody", str(file)), "no learner of this name"),
         (("export", "home", str(tmp_path / "no" / "folder")), "No such file or directory"),
         (("export", "home", str(tmp_path)), "Is a directory"),

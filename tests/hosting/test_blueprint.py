@@ -23,6 +23,11 @@ def test_a_budget_is_in_the_owners_units_of_reward(budget: float, insured: float
     assert blueprint.bandit.radius.budget == pytest.approx(insured)
 
 
+def test_the_least_budget_is_the_least_the_learner_takes_to_the_last_digit() -> None:
+    for maximum, budget in ((469.0, 0.469), (4017.89, 4.01789)):
+        assert drawn(reward={"min": 0.0, "max": maximum}, corruption={"budget": budget})
+
+
 @pytest.mark.parametrize("kind", ["bandit", "mdp"])
 def test_a_budget_too_small_to_compute_with_is_refused_in_the_same_units(kind: str) -> None:
     """A thousandth of a reward is the least."""

@@ -21,7 +21,8 @@ from holdfast.api.front import Front, Place
 from holdfast.api.watch import Watch
 from holdfast.api.wire import Answer
 
-# Of a request, beside what came with its beginning, which is no more than the system hands over at once.
+# In a row that neither begin nor end a head, a body or a piece of it: of a long head, or of what follows the last
+# chunk. What came with the beginning, no more than the system hands over at once, does not count.
 HEAD_BYTES_MAX = 64 * 1024
 HEADERS_MAX = 128
 WAITING_MAX = 256  # requests of one connection, behind the one that is answered
@@ -77,8 +78,7 @@ class HotProtocol(HttpToolsProtocol):
         super().__init__(**settings)
         self._front = front
         self._watch = watch
-        self._requests = 0  # that have begun
-        self._reads_head = False
+        self._goes_on = False  # whether anything begins or ends with these bytes
         self._head_bytes = 0
         self._refusal = NOT_HTTP
         self._running: Any = None  # of uvicorn's, the one that is answered
@@ -88,22 +88,22 @@ class HotProtocol(HttpToolsProtocol):
         self.flow = PatientFlow(transport, self.pipeline)
 
     def data_received(self, data: bytes) -> None:
-        began = self._requests
+        self._goes_on = False
         super().data_received(data)
         if self.transport.is_closing():
             return
-        if self._reads_head and self._requests == began:
-            self._head_bytes += len(data)
-            if self._head_bytes > HEAD_BYTES_MAX:
-                self._say_no(LONG_HEAD)
+        self._head_bytes = 0 if self._goes_on else self._head_bytes + len(data)
+        if self._head_bytes > HEAD_BYTES_MAX:
+            self._say_no(LONG_HEAD)
         elif type(self.cycle) is Exchange and not self.cycle.is_whole:
             self._fall_back(self.cycle)
+        elif self.cycle is None or self.cycle.response_complete:
+            self._expect_more()
 
     def on_message_begin(self) -> None:
         """Not yet a scope, which few will need."""
         self.url, self.headers, self.expect_100_continue = b"", [], False
-        self._requests += 1
-        self._reads_head, self._head_bytes = True, 0
+        self._goes_on = True
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if len(self.headers) == HEADERS_MAX:
@@ -111,7 +111,7 @@ class HotProtocol(HttpToolsProtocol):
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        self._reads_head = False
+        self._goes_on = True
         if len(self.pipeline) == WAITING_MAX:
             self._stop_parsing(TOO_MANY)
         exchange = self._hot()
@@ -121,12 +121,14 @@ class HotProtocol(HttpToolsProtocol):
             self.cycle = exchange
 
     def on_body(self, body: bytes) -> None:
+        self._goes_on = True
         if type(self.cycle) is Exchange:
             self.cycle.pieces.append(body)
         else:
             super().on_body(body)
 
     def on_message_complete(self) -> None:
+        self._goes_on = True
         if type(self.cycle) is Exchange:
             self.cycle.is_whole = True
             task = self.loop.create_task(self._answer(self.cycle))
@@ -152,6 +154,13 @@ class HotProtocol(HttpToolsProtocol):
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         self._running = cycle
         super()._start_asgi_task(cycle, app)
+
+    def _expect_more(self) -> None:
+        """uvicorn waits without end once anything has come after an answer, or before a head is whole."""
+        if self.timeout_keep_alive_task is None:
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
 
     def _stop_parsing(self, refusal: tuple[HTTPStatus, str]) -> NoReturn:
         self._refusal = refusal

@@ -39,7 +39,8 @@ of JSON features, {limits.TOKENS_MAX:,} in one object, names of {limits.NAME_LEN
 action, {limits.PAIRS_PER_REQUEST_MAX:,} terms in one decision; {limits.STATES_MAX:,} states of a table.
 Booleans and texts are not numbers, unknown and repeated names are refused.
 A request may have {exchange.HEADERS_MAX} headers and {exchange.HEAD_BYTES_MAX:,} bytes before its body (431), and
-{exchange.WAITING_MAX} may wait on one connection behind the one that is answered (400); then it is closed.
+{exchange.WAITING_MAX} may wait on one connection behind the one that is answered (400); then it is closed,
+and what was not answered before may have been done: asking again is safe.
 
 **Rate limit**, where the operator has set one: each key has a share that fills at a steady rate. A decision costs its
 number of actions times the learner's `dimension`, a reward the `dimension`, any other request {MANAGEMENT_COST:g}; a

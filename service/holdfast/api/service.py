@@ -80,6 +80,7 @@ class Service:
         look = self._looks.get(name)
         if look is None:
             look = self._looks[name] = asyncio.create_task(self._look_again(name, known))
+            look.add_done_callback(_hear)
         try:
             await asyncio.shield(look)
             is_same = (await self.blueprint(name)) is known[2]
@@ -118,3 +119,9 @@ def _give_up(answer: "asyncio.Future[Any]") -> None:
     if not answer.done():
         problem = Unavailable("the answer took too long; it may still be done, and asking again is safe")
         answer.set_exception(problem)
+
+
+def _hear(look: "asyncio.Task[None]") -> None:
+    """What it failed with, if nobody waits for it any more."""
+    if not look.cancelled():
+        look.exception()

@@ -130,7 +130,7 @@ def _scaled_budget(spec: Mapping[str, Any], width: float) -> Any:
     if budget == "auto":
         return budget
     demand(
-        budget == 0 or budget >= BUDGET_MIN * width,
+        budget == 0 or budget / width >= BUDGET_MIN,
         f"corruption.budget is in units of reward: auto, 0, or at least {BUDGET_MIN * width:g} for rewards like these",
     )
     return budget / width
