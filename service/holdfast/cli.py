@@ -31,7 +31,7 @@ from holdfast.store.keys import ROLES, Role
 from holdfast.store.migrate import migrate as bring_up_to_date
 
 NAME_LENGTH_MAX = 256
-STATE_FILE_BYTES_MAX = 2**29  # several times the largest
+STATE_FILE_BYTES_MAX = 2**29  # eight times what HTTP takes
 
 app = typer.Typer(
     name="holdfast",
